@@ -1,0 +1,43 @@
+# Two commands for a newcomer: `make audit` and `make test`. Everything else they need they do themselves.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: audit test test-slow install check format bench docs clean browser
+
+audit: install ## audit Adult (or clinic where it cannot be fetched) and write a report
+	$(BIN)/seepage audit --data adult --fallback clinic --batch-size 1,8,32 --out auto
+
+test: install browser ## the default test suite, under 8 minutes on two cores
+	$(BIN)/python -m pytest -n 2
+
+test-slow: install browser ## the tests that take minutes
+	$(BIN)/python -m pytest -m slow
+
+check: install ## format, lint, types, import contract, generated docs
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: install
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: install ## every benchmark, quick
+	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file --quick --json || exit 1; done
+
+install: $(STAMP) ## only the .venv
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Seepage needs Python 3.11 or newer."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(STAMP)
+
+browser: ## Debian's chromium, for the tests that look at the report
+	@sh tests/e2e/install_browser.sh
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build

@@ -1,0 +1,1 @@
+"""Seepage: how much of your private table can another party read back from federated learning?"""

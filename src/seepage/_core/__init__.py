@@ -1,0 +1,7 @@
+"""The ground floor: errors, named random streams, outcomes. Knows nothing about learning."""
+
+from seepage._core.errors import InputError, SeepageError, nearest, unknown_name
+from seepage._core.outcome import Outcome
+from seepage._core.streams import Streams
+
+__all__ = ["InputError", "Outcome", "SeepageError", "Streams", "nearest", "unknown_name"]

@@ -1,0 +1,45 @@
+"""What can go wrong, and whose fault it is.
+
+    SeepageError            everything raised on purpose
+    └── InputError          the user's input; one clear sentence, exit code 2
+        └── FetchError      a data set could not be had; says the other ways
+
+Anything else is a bug of ours and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class SeepageError(Exception):
+    """Base of every error Seepage raises on purpose."""
+
+
+class InputError(SeepageError):
+    """The input is wrong. The message says what was found, what is allowed, and what to do."""
+
+
+class FetchError(InputError):
+    """A data set could not be fetched, or what came is not what was promised."""
+
+
+def nearest(name: str, allowed: Iterable[str]) -> str | None:
+    """The allowed name most like ``name``, or None when nothing is close.
+
+    Example:
+        >>> nearest("resnt", ["mlp", "resnet"])
+        'resnet'
+    """
+    options = {option.lower(): option for option in allowed}
+    found = difflib.get_close_matches(name.lower(), list(options), n=1, cutoff=0.5)
+    return options[found[0]] if found else None
+
+
+def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> InputError:
+    """The error for a name that is not in a catalogue: what is allowed, and the nearest."""
+    names = list(allowed)
+    guess = nearest(name, names)
+    hint = f" Did you mean {guess!r}?" if guess else ""
+    return InputError(f"Unknown {kind} {name!r}; there are: {', '.join(names)}.{hint}")

@@ -1,0 +1,41 @@
+"""How an attack ended: a value with a reason and advice, never a silent zero."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Outcome(Enum):
+    """The end of an attack. The text says what happened and what to try.
+
+    Only ``OK`` and ``BUDGET_SPENT`` carry a claim that may be scored. The others are counted, never averaged: an
+    attack that failed is not evidence of privacy.
+    """
+
+    OK = ("ok", "The attack finished.", "")
+    BUDGET_SPENT = (
+        "budget_spent",
+        "The attack used up its budget before it converged; its best answer so far is scored.",
+        "Give it more steps to know how much further it gets.",
+    )
+    DIVERGED = (
+        "diverged",
+        "The attack's own loss became infinite or not a number.",
+        "Lower the attack's step size or take another start.",
+    )
+    NOT_APPLICABLE = (
+        "not_applicable",
+        "This attack does not apply to this set-up.",
+        "Choose another attack; this one says nothing about the set-up.",
+    )
+    FAILED = ("failed", "The attack stopped with an error.", "See the run's log; this is not evidence of privacy.")
+
+    def __init__(self, code: str, reason: str, advice: str) -> None:
+        self.code = code
+        self.reason = reason
+        self.advice = advice
+
+    @property
+    def scored(self) -> bool:
+        """Whether the claim that comes with this outcome may be measured."""
+        return self in (Outcome.OK, Outcome.BUDGET_SPENT)

@@ -1,0 +1,136 @@
+"""From rows to model inputs and back.
+
+Every model in this house takes one float matrix: the numbers first, then one block per categorical column with one
+entry per category. A one-hot model uses it as it is; a model with embeddings multiplies each block with its table,
+which is the same as looking a code up, and lets an attacker move continuously between categories.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from seepage.data.schema import Schema
+from seepage.data.table import UNKNOWN_CODE, Table
+
+Categories = Literal["onehot", "ordinal"]
+Numbers = Literal["standard", "minmax", "none"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where things stand in an encoded row: ``numeric`` numbers, then blocks of these ``sizes``."""
+
+    numeric: int
+    sizes: tuple[int, ...]
+
+    @property
+    def width(self) -> int:
+        return self.numeric + sum(self.sizes)
+
+    @property
+    def blocks(self) -> tuple[slice, ...]:
+        """One slice per categorical column."""
+        starts = self.numeric + np.concatenate([[0], np.cumsum(self.sizes)]).astype(int)
+        return tuple(slice(int(a), int(b)) for a, b in zip(starts[:-1], starts[1:], strict=True))
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Shift and scale of every input coordinate: encoded = (raw - shift) / scale."""
+
+    shift: np.ndarray  # (width,)
+    scale: np.ndarray  # (width,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encoder:
+    """Turns a table into model inputs, and inputs back into valid rows.
+
+    Args:
+        schema: of the table.
+        categories: ``onehot``: an unknown category is an empty block. ``ordinal``: for embeddings; every block ends
+            with a slot for the unknown category.
+        numbers: ``standard`` (zero mean, unit deviation), ``minmax`` (the observed range to [0, 1]) or ``none``.
+        standardise_onehot: also standardise the one-hot entries, as TabLeak does.
+
+    Guarantees:
+        ``decode(encode(t, s), s)`` is ``t`` for every row whose categories are known and whose numbers are in range
+        (floats to within float32's precision).
+    """
+
+    schema: Schema
+    categories: Categories = "onehot"
+    numbers: Numbers = "standard"
+    standardise_onehot: bool = False
+
+    @property
+    def layout(self) -> Layout:
+        extra = 1 if self.categories == "ordinal" else 0
+        sizes = tuple(len(column.categories) + extra for column in self.schema.categorical)
+        return Layout(numeric=len(self.schema.numeric), sizes=sizes)
+
+    def statistics(self, table: Table) -> Statistics:
+        """What :meth:`encode` needs, from this table: the whole data set's, or one client's own."""
+        layout = self.layout
+        shift, scale = np.zeros(layout.width), np.ones(layout.width)
+        numeric = slice(0, layout.numeric)
+        if self.numbers == "standard":
+            shift[numeric], scale[numeric] = table.numbers.mean(0), table.numbers.std(0)
+        elif self.numbers == "minmax":
+            shift[numeric] = table.numbers.min(0)
+            scale[numeric] = table.numbers.max(0) - shift[numeric]
+        if self.standardise_onehot:
+            codes = self._codes(table)
+            for position, block in enumerate(layout.blocks):
+                known = codes[codes[:, position] != UNKNOWN_CODE, position]
+                share = np.bincount(known, minlength=block.stop - block.start) / len(table)
+                shift[block], scale[block] = share, np.sqrt(share * (1 - share))
+        scale[scale < 1e-12] = 1.0  # a constant column keeps its value as the shift
+        return Statistics(shift, scale)
+
+    def encode(self, table: Table, statistics: Statistics) -> np.ndarray:
+        """(rows, width) float32."""
+        layout, shift, scale = self.layout, statistics.shift, statistics.scale
+        numeric = slice(0, layout.numeric)
+        # Straight into float32: a wide one-hot table in float64 would be twice the memory for no gain.
+        encoded = np.empty((len(table), layout.width), dtype=np.float32)
+        encoded[:, numeric] = (table.numbers - shift[numeric]) / scale[numeric]
+        encoded[:, layout.numeric :] = (-shift / scale)[layout.numeric :]
+        rows, codes, one = np.arange(len(table)), self._codes(table), (1 - shift) / scale
+        for position, block in enumerate(layout.blocks):
+            known = codes[:, position] != UNKNOWN_CODE
+            places = block.start + codes[known, position]
+            encoded[rows[known], places] = one[places]
+        return encoded
+
+    def decode(
+        self, encoded: np.ndarray, statistics: Statistics, *, project: bool = True
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers (float64) and category codes of encoded rows.
+
+        The category of a block is its largest entry in raw units, never the unknown slot. With ``project`` the numbers
+        are made valid too: clamped to the column's range and rounded where the column holds whole numbers.
+        """
+        layout = self.layout
+        raw = encoded.astype(np.float64) * statistics.scale + statistics.shift
+        numbers = raw[:, : layout.numeric]
+        if project and layout.numeric:
+            low = np.array([column.low for column in self.schema.numeric])
+            high = np.array([column.high for column in self.schema.numeric])
+            whole = np.array([column.integer for column in self.schema.numeric])
+            numbers = np.clip(np.where(whole, np.round(numbers), numbers), low, high)
+        codes = [
+            raw[:, block.start : block.start + len(column.categories)].argmax(1)
+            for block, column in zip(layout.blocks, self.schema.categorical, strict=True)
+        ]
+        return numbers, np.stack(codes, 1) if codes else np.zeros((len(raw), 0), dtype=np.int64)
+
+    def _codes(self, table: Table) -> np.ndarray:
+        """Places inside the blocks; with embeddings the unknown category has the last place of its block."""
+        if self.categories == "onehot":
+            return table.codes
+        sizes = np.array([len(column.categories) for column in self.schema.categorical], dtype=np.int64)
+        return np.where(table.codes == UNKNOWN_CODE, sizes, table.codes)

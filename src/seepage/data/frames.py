@@ -1,0 +1,92 @@
+"""Frames and files in: CSV, Parquet, polars, pandas. Whatever comes becomes a polars frame with null for empty cells."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from seepage._core import InputError
+
+EMPTY = ["", "?", "NA"]  # how an empty cell is written in CSV files
+
+
+def read_frame(path: Path) -> pl.DataFrame:
+    """Read a CSV or Parquet file."""
+    if not path.exists():
+        raise InputError(f"There is no file {path}.")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; give a CSV or Parquet file.")
+    if path.suffix.lower() in (".parquet", ".pq"):
+        try:
+            return checked(pl.read_parquet(path), str(path))
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise InputError(f"{path} is not a Parquet table: {_first_line(error)}") from None
+    return read_csv(path)
+
+
+def read_csv(path: Path) -> pl.DataFrame:
+    """Read a CSV file; the separator (comma, semicolon, tab, bar) is found from its first lines."""
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            head = stream.read(65536)
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not a table: it is not UTF-8 text (CSV) and not named .parquet.") from None
+    first = head.splitlines()[0] if head.strip() else ""
+    if not first or "\0" in head:
+        raise InputError(f"{path} is not a table: its first line is empty.")
+    separator = max(",;\t|", key=first.count)
+    header = next(csv.reader([first], delimiter=separator))
+    if len(header) < 2:
+        raise InputError(f"{path} is not a table: its first line has only one column ({first[:60]!r}).")
+    _no_duplicates([name.strip() for name in header], str(path))
+    try:
+        frame = pl.read_csv(path, separator=separator, null_values=EMPTY, infer_schema_length=None)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"{path} is not a table: {_first_line(error)}") from None
+    return checked(frame, str(path))
+
+
+def as_frame(data: Any) -> pl.DataFrame:
+    """A polars frame from a polars or pandas frame. pandas writes a missing number as NaN, so there NaN is empty."""
+    if isinstance(data, pl.DataFrame):
+        return checked(data, "the frame")
+    if not (hasattr(data, "columns") and hasattr(data, "iloc")):
+        raise InputError(f"Expected a polars or pandas frame or a path, found {type(data).__name__}.")
+    names = [str(name) for name in data.columns]
+    _no_duplicates(names, "the frame")
+    columns = {}
+    for position, name in enumerate(names):
+        column = data.iloc[:, position]
+        empty = column.isna()
+        values = [None if gone else value for value, gone in zip(column.tolist(), empty.tolist(), strict=True)]
+        columns[name] = pl.Series(name, values, strict=False)
+    return checked(pl.DataFrame(columns), "the frame")
+
+
+def checked(frame: pl.DataFrame, where: str) -> pl.DataFrame:
+    """The frame with clean names and text, or a sentence why it is no table."""
+    frame = frame.rename({name: name.strip() for name in frame.columns})
+    _no_duplicates(frame.columns, where)
+    if frame.width < 2 or frame.height == 0:
+        raise InputError(
+            f"{where} is not a table to learn from: it has {frame.height} row(s) and {frame.width} column(s)."
+        )
+    text = pl.col(pl.String).str.strip_chars()
+    frame = frame.with_columns(pl.when(text.is_in(EMPTY)).then(None).otherwise(text).name.keep())
+    for name, dtype in frame.schema.items():
+        if dtype.is_nested() or dtype.is_temporal() or dtype == pl.Object:
+            raise InputError(f"Column {name!r} of {where} is of type {dtype}; make it a number or text, or leave it out.")
+    return frame
+
+
+def _no_duplicates(names: list[str], where: str) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{where} has more than one column named {name!r}; give each its own name.")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0].rstrip(".") + "."

@@ -1,0 +1,204 @@
+"""What a table is made of: its columns, its target, and what was left out.
+
+A schema is inferred (:mod:`seepage.data.infer`), written to TOML, edited by hand and given back. It holds what a
+server of a federation knows anyway: names, types, categories and ranges. It holds no row.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import tomli_w
+
+from seepage._core import InputError, unknown_name
+
+Kind = Literal["numeric", "categorical", "binary"]
+Task = Literal["binary", "multiclass", "regression"]
+
+MISSING = "__missing__"  # the category that stands for an empty cell
+UNKNOWN = "__unknown__"  # how a category unseen in training is shown; it is never part of a schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """One input column.
+
+    Args:
+        name: the column's name.
+        kind: ``numeric``, ``categorical`` or ``binary`` (a categorical column of two values).
+        integer: numeric only; every value is a whole number.
+        low, high: numeric only; the range.
+        fill: numeric only; what an empty cell becomes.
+        categories: the allowed values in the order of their codes; ``MISSING`` is one of them if cells are empty.
+        sensitive: marked by the user; the report names these columns first.
+    """
+
+    name: str
+    kind: Kind
+    integer: bool = False
+    low: float = 0.0
+    high: float = 0.0
+    fill: float = 0.0
+    categories: tuple[str, ...] = ()
+    sensitive: bool = False
+
+    @property
+    def is_numeric(self) -> bool:
+        return self.kind == "numeric"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """The column to predict. ``classes`` are in the order of their codes; the last of two is the positive one."""
+
+    name: str
+    task: Task
+    classes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dropped:
+    """A column that is not used, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """Columns, target and what was dropped. Numeric columns and categorical ones keep their order in the file."""
+
+    columns: tuple[Column, ...]
+    target: Target
+    dropped: tuple[Dropped, ...] = field(default=())
+
+    @property
+    def numeric(self) -> tuple[Column, ...]:
+        return tuple(column for column in self.columns if column.is_numeric)
+
+    @property
+    def categorical(self) -> tuple[Column, ...]:
+        return tuple(column for column in self.columns if not column.is_numeric)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    def column(self, name: str) -> Column:
+        """The column of this name."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise unknown_name("column", name, self.names)
+
+    def with_sensitive(self, names: tuple[str, ...]) -> Schema:
+        """The same schema with these columns (and the ones already so) marked sensitive."""
+        for name in names:
+            self.column(name)
+        columns = tuple(replace(c, sensitive=c.sensitive or c.name in names) for c in self.columns)
+        return replace(self, columns=columns)
+
+    def to_toml(self) -> str:
+        """The schema as TOML text that a person can edit."""
+        target = {"name": self.target.name, "task": self.target.task}
+        document: dict[str, Any] = {"target": target | _classes(self.target)}
+        document["columns"] = [_column_to_dict(column) for column in self.columns]
+        document["dropped"] = [{"name": d.name, "reason": d.reason} for d in self.dropped]
+        return tomli_w.dumps(document)
+
+    def write(self, path: Path) -> None:
+        """Write the schema to a TOML file; an existing file is not overwritten."""
+        try:
+            with path.open("x", encoding="utf-8") as stream:
+                stream.write(self.to_toml())
+        except FileExistsError:
+            raise InputError(f"{path} exists already; remove it or choose another name.") from None
+
+    @staticmethod
+    def read(path: Path) -> Schema:
+        """Read a schema from a TOML file."""
+        try:
+            return Schema.from_toml(path.read_text(encoding="utf-8"), str(path))
+        except FileNotFoundError:
+            raise InputError(f"There is no schema file {path}.") from None
+
+    @staticmethod
+    def from_toml(text: str, where: str = "schema") -> Schema:
+        """Read a schema from TOML text. ``where`` names it in error messages."""
+        try:
+            document = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{where} is not valid TOML: {error}.") from None
+        for key in document:
+            if key not in ("target", "columns", "dropped"):
+                raise unknown_name(f"key in {where}", key, ("target", "columns", "dropped"))
+        if "target" not in document or not document.get("columns"):
+            raise InputError(f"{where} needs a [target] table and at least one [[columns]] entry.")
+        columns = tuple(_column_from_dict(entry, where) for entry in document["columns"])
+        names = [column.name for column in columns]
+        for name in names:
+            if names.count(name) > 1:
+                raise InputError(f"{where} lists the column {name!r} more than once.")
+        target = _checked(document["target"], ("name", "task", "classes"), f"[target] of {where}")
+        if target.get("task") not in get_args(Task):
+            raise unknown_name(f"task in {where}", str(target.get("task")), get_args(Task))
+        dropped = tuple(
+            Dropped(**_checked(entry, ("name", "reason"), f"[[dropped]] of {where}"))
+            for entry in document.get("dropped", ())
+        )
+        classes = tuple(str(c) for c in target.get("classes", ()))
+        return Schema(
+            columns=columns,
+            target=Target(name=target["name"], task=target["task"], classes=classes),
+            dropped=dropped,
+        )
+
+
+def _classes(target: Target) -> dict[str, list[str]]:
+    return {"classes": list(target.classes)} if target.classes else {}
+
+
+def _column_to_dict(column: Column) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": column.name, "kind": column.kind}
+    if column.is_numeric:
+        entry |= {"integer": column.integer, "low": column.low, "high": column.high, "fill": column.fill}
+    else:
+        entry["categories"] = list(column.categories)
+    if column.sensitive:
+        entry["sensitive"] = True
+    return entry
+
+
+_COLUMN_KEYS = ("name", "kind", "integer", "low", "high", "fill", "categories", "sensitive")
+
+
+def _checked(entry: dict[str, Any], keys: tuple[str, ...], where: str) -> dict[str, Any]:
+    for key in entry:
+        if key not in keys:
+            raise unknown_name(f"key in {where}", key, keys)
+    if not isinstance(entry.get("name"), str):
+        raise InputError(f"An entry in {where} has no name.")
+    return entry
+
+
+def _column_from_dict(entry: dict[str, Any], where: str) -> Column:
+    values = dict(_checked(entry, _COLUMN_KEYS, f"[[columns]] of {where}"))
+    if values.get("kind") not in get_args(Kind):
+        raise unknown_name(f"kind of column {values['name']!r} in {where}", str(values.get("kind")), get_args(Kind))
+    values["categories"] = tuple(str(c) for c in values.get("categories", ()))
+    column = Column(**values)
+    if column.is_numeric:
+        if column.low > column.high:
+            raise InputError(f"Column {column.name!r} in {where}: low {column.low} is above high {column.high}.")
+        return replace(column, low=float(column.low), high=float(column.high), fill=float(column.fill))
+    if len(set(column.categories)) != len(column.categories) or not column.categories:
+        raise InputError(f"Column {column.name!r} in {where} needs a list of different categories.")
+    if column.kind == "binary" and len(column.categories) != 2:
+        raise InputError(
+            f"Column {column.name!r} in {where} is binary but has {len(column.categories)} categories; "
+            "call it categorical."
+        )
+    return column

@@ -1,0 +1,49 @@
+"""Training, validation and test rows: 70/15/15, stratified for classes, shuffled for regression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from seepage._core import InputError
+from seepage.data.table import Table
+
+
+@dataclass(frozen=True)
+class Splits:
+    train: Table
+    validation: Table
+    test: Table
+
+
+def split(
+    table: Table, generator: np.random.Generator, *, fractions: tuple[float, float, float] = (0.7, 0.15, 0.15)
+) -> Splits:
+    """Cut a table in three. Every row lands in exactly one part.
+
+    Classes keep their shares: a row's place is its rank inside its class as a fraction, so a cut anywhere cuts every
+    class at the same fraction, and the sizes of the parts are exact.
+    """
+    if len(table) < 3:
+        raise InputError(f"The table has {len(table)} row(s) with a target; at least 3 are needed.")
+    if abs(sum(fractions) - 1) > 1e-9 or min(fractions) <= 0:
+        raise InputError(f"Split fractions {fractions} must be positive and sum to 1.")
+    order = stratified_order(table, generator)
+    first = int(np.clip(round(fractions[0] * len(table)), 1, len(table) - 2))
+    second = int(np.clip(round((fractions[0] + fractions[1]) * len(table)), first + 1, len(table) - 1))
+    parts = np.split(order, [first, second])
+    return Splits(*(table.take(np.sort(part)) for part in parts))
+
+
+def stratified_order(table: Table, generator: np.random.Generator) -> np.ndarray:
+    """A random order of the rows in which any stretch holds the classes in proportion (regression: any order)."""
+    shuffled = generator.permutation(len(table))
+    if table.schema.target.task == "regression":
+        return shuffled
+    place = np.empty(len(table))
+    for label in np.unique(table.target):
+        members = shuffled[table.target[shuffled] == label]
+        place[members] = (np.arange(len(members)) + 0.5) / len(members)
+    order: np.ndarray = shuffled[np.argsort(place[shuffled], kind="stable")]
+    return order

@@ -1,0 +1,41 @@
+"""Means with bootstrap intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from seepage._core import Streams
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean and its confidence interval; the ends are None when one value gives no idea of the spread."""
+
+    mean: float
+    low: float | None
+    high: float | None
+
+    def to_dict(self) -> dict[str, float | None]:
+        return {"mean": self.mean, "low": self.low, "high": self.high}
+
+
+def bootstrap(values: Sequence[float], *, confidence: float = 0.95, draws: int = 2000) -> Interval | None:
+    """The mean of ``values`` with a percentile bootstrap interval; None when there is no value.
+
+    The resampling uses a fixed stream: the same values always give the same interval. NaN (a number that does not
+    apply, such as numeric accuracy without numeric columns) is left out.
+    """
+    array = np.array([value for value in values if not math.isnan(value)], dtype=np.float64)
+    if not len(array):
+        return None
+    mean = float(array.mean())
+    if len(array) == 1:
+        return Interval(mean, None, None)
+    picks = Streams(0).numpy("bootstrap", len(array)).integers(len(array), size=(draws, len(array)))
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(array[picks].mean(1), [tail, 1 - tail])
+    return Interval(mean, float(low), float(high))
