@@ -1,0 +1,424 @@
+"""From a summary to exactly what the page shows: names, counts and rates, never a private value.
+
+The one exception is ``revealed``, which a summary holds only when its user asked for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from seepage._core import InputError, Outcome
+from seepage.report import words
+from seepage.report.utility import UtilityView, gather_utility
+from seepage.report.verdict import ColumnReading, Leak, Verdict, conclude
+from seepage.results import BASELINES, Cell, Interval, Summary
+
+CHOSEN = ("dataset", "protocol", "model", "batch_size", "defense")  # what an engineer chooses; the rest is the attacker's
+REVEALED_LIMIT = 100
+_CELL = tuple(field.name for field in fields(Cell))
+_NEEDED = ("name", "seed", "versions", "settings", "command", "dataset", "threat_model", "cells", "utility", "not_tested")
+
+
+@dataclass(frozen=True)
+class ColumnView:
+    """One column over all settings."""
+
+    name: str
+    kind: str
+    cardinality: int | None
+    sensitive: bool
+    gains: tuple[float | None, ...]
+    attack: Interval | None
+    prior: Interval | None
+    where: str
+
+    @property
+    def gain(self) -> float | None:
+        return self.attack.mean - self.prior.mean if self.attack and self.prior else None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A choice an engineer can make, judged by the attack and moment that leak most."""
+
+    label: str
+    worst: Leak | None
+    tested: int
+    unmeasured: int
+    not_applicable: int
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line of a trend; None where the setting was not tested or not measured."""
+
+    name: str
+    values: tuple[Interval | None, ...]
+
+
+@dataclass(frozen=True)
+class Trend:
+    """Leakage along one dimension, everything else equal."""
+
+    dimension: str
+    title: str
+    axis: str
+    ticks: tuple[str, ...]
+    series: tuple[Series, ...]
+    guess: tuple[float | None, ...]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How often attacks ended in a way that gave nothing to score, or not all."""
+
+    code: str
+    amount: int
+    reason: str
+    advice: str
+    scored: bool
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A heading and its sentences."""
+
+    heading: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RevealedRow:
+    """A true row beside its reconstruction: private, and shown on request only."""
+
+    label: str
+    cells: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """Everything on the page."""
+
+    title: str
+    audited: str
+    verdict: Verdict
+    leaks: tuple[Leak, ...]
+    columns: tuple[ColumnView, ...]
+    choices: tuple[Choice, ...]
+    trends: tuple[Trend, ...]
+    utility: UtilityView
+    threat_model: tuple[Listing, ...]
+    trials: int
+    failed: int
+    failures: tuple[Failure, ...]
+    not_tested: tuple[str, ...]
+    command: str
+    facts: tuple[tuple[str, str], ...]
+    settings: tuple[tuple[str, str], ...]
+    dropped: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    revealed: tuple[RevealedRow, ...]
+    revealed_left_out: int
+
+
+def gather(summary: Summary) -> Page:
+    """What the report of this summary shows."""
+    document = summary.document
+    missing = [name for name in _NEEDED if name not in document]
+    if missing:
+        raise InputError(f"The summary lacks {', '.join(missing)}; run the audit again to write it anew.")
+    leaks = _leaks(summary.cells)
+    choices = gather_choices(leaks)
+    first = choices[0] if len(choices) > 1 and not choices[0].unmeasured else None
+    safest = (first.label, first.worst) if first and first.worst else None
+    revealed = document.get("revealed") or []
+    return Page(
+        title=f"Leakage audit of {document['dataset']['name']}",
+        audited=_audited(document["dataset"], leaks),
+        verdict=conclude(leaks, _worst_columns(leaks, summary.cells), safest),
+        leaks=leaks,
+        columns=gather_columns(document["dataset"]["columns"], leaks, summary.cells),
+        choices=choices,
+        trends=gather_trends(leaks),
+        utility=gather_utility(summary.utility, leaks, str(document["dataset"].get("task"))),
+        threat_model=_threat_model(document["threat_model"]),
+        trials=sum(leak.trials for leak in leaks),
+        failed=sum(leak.failed for leak in leaks),
+        failures=_failures(summary.cells),
+        not_tested=_sentences(document["not_tested"]),
+        command=str(document["command"] or ""),
+        facts=_facts(document),
+        settings=_settings(document["settings"]),
+        dropped=tuple((str(d["name"]), str(d["reason"])) for d in document["dataset"].get("dropped") or ()),
+        notes=_sentences(document["dataset"].get("notes")),
+        revealed=tuple(_revealed(revealed[:REVEALED_LIMIT], leaks)),
+        revealed_left_out=max(len(revealed) - REVEALED_LIMIT, 0),
+    )
+
+
+def _leaks(cells: Sequence[Mapping[str, Any]]) -> tuple[Leak, ...]:
+    keys = [Cell(**{name: entry[name] for name in _CELL}) for entry in cells]
+    varying = tuple(name for name in words.DIMENSIONS if len({getattr(key, name) for key in keys}) > 1)
+    shown = varying or ("batch_size", "attack")
+    return tuple(
+        _leak(number, key, words.label(key, shown), entry)
+        for number, (key, entry) in enumerate(zip(keys, cells, strict=True), start=1)
+    )
+
+
+def _leak(number: int, cell: Cell, label: str, entry: Mapping[str, Any]) -> Leak:
+    metrics = {name: words.interval(value) for name, value in entry["metrics"].items()}
+    return Leak(
+        number=number,
+        cell=cell,
+        label=label,
+        trials=entry["trials"],
+        failed=entry["failed"],
+        outcome=entry["outcome"],
+        exposure=entry["exposure"],
+        seconds=entry["seconds"],
+        rows=entry["rows"],
+        rows_exact=entry["rows_exact"],
+        accuracy=metrics.get("accuracy"),
+        accuracy_num=metrics.get("accuracy_num"),
+        accuracy_cat=metrics.get("accuracy_cat"),
+        exact=metrics.get("emr"),
+        baselines={name: words.interval(entry["baselines"].get(name)) for name in BASELINES},
+        gain={name: words.interval(entry["gain"].get(name)) for name in BASELINES},
+    )
+
+
+def _audited(dataset: Mapping[str, Any], leaks: Sequence[Leak]) -> str:
+    batches = sum(leak.trials for leak in leaks)
+    return (
+        f"{words.plural(int(dataset['rows']), 'row')}, {words.plural(len(dataset['columns']), 'input column')}; "
+        f"the model predicts {dataset['target']} ({dataset['task']}). "
+        f"{words.plural(batches, 'attack')} in {words.plural(len(leaks), 'setting')}."
+    )
+
+
+def _readings(cell: Mapping[str, Any]) -> dict[str, ColumnReading]:
+    return {
+        column["name"]: ColumnReading(
+            column["name"],
+            bool(column["sensitive"]),
+            words.interval(column.get("attack")),
+            words.interval(column.get("prior")),
+        )
+        for column in cell["columns"]
+    }
+
+
+def _worst_columns(leaks: Sequence[Leak], cells: Sequence[Mapping[str, Any]]) -> tuple[ColumnReading, ...]:
+    measured = [leak for leak in leaks if leak.measured]
+    if not measured:
+        return ()
+    worst = max(measured, key=lambda leak: leak.rank)
+    return tuple(_readings(cells[worst.number - 1]).values())
+
+
+def gather_columns(
+    columns: Sequence[Mapping[str, Any]], leaks: Sequence[Leak], cells: Sequence[Mapping[str, Any]]
+) -> tuple[ColumnView, ...]:
+    """The columns, sensitive ones first, then by how much more than guessing an attack read of them."""
+    readings = [_readings(cell) for cell in cells]
+    views = [_column(column, leaks, [reading.get(column["name"]) for reading in readings]) for column in columns]
+    return tuple(sorted(views, key=lambda view: (not view.sensitive, view.gain is None, -(view.gain or 0.0), view.name)))
+
+
+def _column(column: Mapping[str, Any], leaks: Sequence[Leak], over: Sequence[ColumnReading | None]) -> ColumnView:
+    gains = tuple(reading.gain if reading else None for reading in over)
+    known = [index for index, value in enumerate(gains) if value is not None]
+    top = max(known, key=lambda index: gains[index] or 0.0) if known else None
+    reading = over[top] if top is not None else None
+    return ColumnView(
+        name=str(column["name"]),
+        kind=str(column["kind"]),
+        cardinality=column.get("cardinality"),
+        sensitive=bool(column.get("sensitive")),
+        gains=gains,
+        attack=reading.attack if reading else None,
+        prior=reading.prior if reading else None,
+        where=leaks[top].label if top is not None else "",
+    )
+
+
+def gather_choices(leaks: Sequence[Leak]) -> tuple[Choice, ...]:
+    """Every choice an engineer can make, the least leaking first; where an attack broke down, last."""
+    groups: dict[tuple[Any, ...], list[Leak]] = {}
+    for leak in leaks:
+        groups.setdefault(tuple(getattr(leak.cell, name) for name in CHOSEN), []).append(leak)
+    varying = tuple(name for i, name in enumerate(CHOSEN) if len({key[i] for key in groups}) > 1)
+    choices = [_choice(group, varying or ("batch_size",)) for group in groups.values()]
+    return tuple(sorted(choices, key=lambda c: (c.worst is None or c.unmeasured > 0, c.worst.rank if c.worst else ())))
+
+
+def _choice(leaks: Sequence[Leak], shown: tuple[str, ...]) -> Choice:
+    worst = max((leak for leak in leaks if leak.measured), key=lambda leak: leak.rank, default=None)
+    missing = [leak for leak in leaks if not leak.measured]
+    # An attack that cannot be mounted here takes nothing from the choice; one that broke down might have read more.
+    unmeasured = sum(leak.outcome != Outcome.NOT_APPLICABLE.code for leak in missing)
+    return Choice(words.label(leaks[0].cell, shown), worst, len(leaks), unmeasured, len(missing) - unmeasured)
+
+
+_TRENDS = {
+    "batch_size": ("Batch size", "rows in a batch"),
+    "attack_point": ("Moment of the attack", "attack point (mean passes over the clients' data)"),
+}
+_MANY_LINES = 8
+
+
+def gather_trends(leaks: Sequence[Leak]) -> tuple[Trend, ...]:
+    """Leakage over batch size and over the moment of the attack, where several were tested."""
+    found = (_trend(dimension, leaks) for dimension in _TRENDS)
+    return tuple(trend for trend in found if trend)
+
+
+def _trend(dimension: str, leaks: Sequence[Leak]) -> Trend | None:
+    steps = _steps(dimension, leaks)
+    if len(steps) < 2:
+        return None
+    rest = tuple(name for name in words.DIMENSIONS if name != dimension)
+    lines: dict[tuple[Any, ...], dict[Any, Leak]] = {}
+    for leak in leaks:
+        key = tuple(getattr(leak.cell, name) for name in rest)
+        lines.setdefault(key, {})[getattr(leak.cell, dimension)] = leak
+    varying = [i for i in range(len(rest)) if len({key[i] for key in lines}) > 1]
+    series = [
+        Series(
+            " · ".join(words.said(rest[i], key[i]) for i in varying) or "all settings",
+            tuple(line[step].accuracy if step in line else None for step in steps),
+        )
+        for key, line in lines.items()
+    ]
+    title, axis = _TRENDS[dimension]
+    return Trend(
+        dimension=dimension,
+        title=title,
+        axis=axis,
+        ticks=tuple(_tick(dimension, step, leaks) for step in steps),
+        series=tuple(series if len(series) <= _MANY_LINES else [_worst_line(series)]),
+        guess=tuple(_mean_guess(leak for leak in leaks if getattr(leak.cell, dimension) == step) for step in steps),
+        sentence=_trend_sentence(dimension, steps, series),
+    )
+
+
+def _steps(dimension: str, leaks: Sequence[Leak]) -> list[Any]:
+    """The values of a dimension in the order of the axis: batch sizes as numbers, moments by time."""
+    values = list(dict.fromkeys(getattr(leak.cell, dimension) for leak in leaks))
+    if dimension == "batch_size":
+        return sorted(values)
+    return sorted(values, key=lambda value: _exposure(value, leaks))
+
+
+def _exposure(point: str, leaks: Sequence[Leak]) -> float:
+    over = [leak.exposure for leak in leaks if leak.cell.attack_point == point]
+    return sum(over) / len(over)
+
+
+def _tick(dimension: str, step: Any, leaks: Sequence[Leak]) -> str:
+    return str(step) if dimension == "batch_size" else f"{step} ({_exposure(step, leaks):.1f})"
+
+
+def _worst_line(series: Sequence[Series]) -> Series:
+    """The upper edge of many lines: at each step the setting that leaks most."""
+    columns = zip(*(line.values for line in series), strict=True)
+    worst = (max((v for v in column if v), key=lambda v: v.mean, default=None) for column in columns)
+    return Series(f"worst of {len(series)} settings", tuple(worst))
+
+
+def _mean_guess(leaks: Iterable[Leak]) -> float | None:
+    known = [leak.best_guess.mean for leak in leaks if leak.best_guess]
+    return sum(known) / len(known) if known else None
+
+
+def _trend_sentence(dimension: str, steps: Sequence[Any], series: Sequence[Series]) -> str:
+    ends = [(line.values[0], line.values[-1]) for line in series]
+    both = [(first.mean, last.mean) for first, last in ends if first and last]
+    if not both:
+        return "No setting was measured at both ends, so they cannot be compared."
+    first, last = (sum(side) / len(both) for side in zip(*both, strict=True))
+    span = (
+        f"From {words.batches(steps[0])} to {words.batches(steps[-1])}"
+        if dimension == "batch_size"
+        else f"From attack point {steps[0]} to attack point {steps[-1]}"
+    )
+    change = "stayed the same" if abs(last - first) < 0.005 else "fell" if last < first else "rose"
+    moved = "" if change == "stayed the same" else f" from {words.percent(first)} to {words.percent(last)}"
+    over = f", on average over {len(both)} otherwise equal settings" if len(both) > 1 else ""
+    return f"{span}, the share of cells read {change}{moved}{over}."
+
+
+def _failures(cells: Sequence[Mapping[str, Any]]) -> tuple[Failure, ...]:
+    outcomes = {outcome.code: outcome for outcome in Outcome}
+    amounts: dict[str, int] = {}
+    for cell in cells:
+        for code, amount in cell["outcomes"].items():
+            amounts[code] = amounts.get(code, 0) + amount
+    return tuple(
+        Failure(code, amount, *(
+            (outcomes[code].reason, outcomes[code].advice, outcomes[code].scored)
+            if code in outcomes else ("An ending this version does not know.", "", False)
+        ))
+        for code, amount in sorted(amounts.items())
+    )  # fmt: skip
+
+
+_THREATS = {
+    "adversary": "Who attacks",
+    "sees": "What they see",
+    "knows": "What they know already",
+    "does_not_know": "What they do not know",
+}
+
+
+def _threat_model(entry: Mapping[str, Any]) -> tuple[Listing, ...]:
+    return tuple(Listing(heading, _sentences(entry.get(name))) for name, heading in _THREATS.items())
+
+
+def _sentences(value: Any) -> tuple[str, ...]:
+    """A list of sentences; a lone sentence counts as a list of one."""
+    if not value:
+        return ()
+    return (value,) if isinstance(value, str) else tuple(str(sentence) for sentence in value)
+
+
+def _facts(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    dataset = document["dataset"]
+    kinds: dict[str, int] = {}
+    for column in dataset["columns"]:
+        kinds[column["kind"]] = kinds.get(column["kind"], 0) + 1
+    versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
+    return (
+        ("Run", str(document["name"])),
+        ("Seed", str(document["seed"])),
+        ("Versions", versions),
+        ("Data set", f"{dataset['name']}, {words.plural(int(dataset['rows']), 'row')}"),
+        ("Input columns", ", ".join(f"{amount} {kind}" for kind, amount in kinds.items()) or "none"),
+        ("Target", f"{dataset['target']} ({dataset['task']})"),
+    )
+
+
+def _settings(settings: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Plain settings only. Nested ones may hold a schema with categories and ranges, which are not for a report."""
+    found = []
+    for name, value in settings.items():
+        items = value if isinstance(value, list | tuple) else [value]
+        if all(item is None or isinstance(item, str | int | float | bool) for item in items):
+            shown = ", ".join("none" if item is None else str(item) for item in items)
+            found.append((str(name), shown or "none"))
+    return tuple(found)
+
+
+def _revealed(entries: Sequence[Mapping[str, Any]], leaks: Sequence[Leak]) -> Iterable[RevealedRow]:
+    labels = {leak.cell.id: leak.label for leak in leaks}
+    for entry in entries:
+        truth, guess = entry["truth"], entry["reconstruction"]
+        names = list(dict.fromkeys([*truth, *guess]))
+        cells = tuple(
+            (str(name), str(truth.get(name, words.NOTHING)), str(guess.get(name, words.NOTHING))) for name in names
+        )
+        yield RevealedRow(f"client {entry['client']}, {labels.get(str(entry['cell']), str(entry['cell']))}", cells)

@@ -1,0 +1,73 @@
+"""From a page to one HTML file that asks nothing of any network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+from seepage.report import words
+from seepage.report.gather import gather
+from seepage.report.plots import plots_of
+from seepage.report.verdict import Level
+from seepage.results import Run, Summary
+
+_HERE = Path(__file__).parent
+
+
+def render(summary: Summary) -> str:
+    """The report of a summary, as one self-contained HTML document."""
+    page = gather(summary)
+    plots = plots_of(page)
+    drawing = (_HERE / "report.js").read_text(encoding="utf-8").strip()
+    scripts = [get_plotlyjs(), drawing] if any(plots.values()) else [drawing]
+    return _environment().get_template("report.html").render(
+        page=page,
+        plots=plots,
+        levels=list(Level),
+        style=Markup((_HERE / "report.css").read_text(encoding="utf-8")),
+        scripts=[Markup(script) for script in scripts],
+        policy=_policy(scripts),
+    )  # fmt: skip
+
+
+def write_report(run: Run) -> Path:
+    """Write ``report.html`` of a finished run, whole or not at all."""
+    return run.write("report.html", render(run.summary()))
+
+
+def _policy(scripts: list[str]) -> str:
+    """A content security policy: only our own scripts run, and nothing is fetched from anywhere."""
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "rate": words.rate,
+        "percent": words.percent,
+        "gain": words.gain,
+        "points": words.points,
+        "score": words.score,
+        "count": words.count,
+        "metric": words.metric,
+        "said_batches": words.batches,
+    }
+    return environment
