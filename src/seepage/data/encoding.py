@@ -1,12 +1,14 @@
 """From rows to model inputs and back.
 
-Every model in this house takes one float matrix: the numbers first, then one block per categorical column with one
-entry per category. A one-hot model uses it as it is; a model with embeddings multiplies each block with its table,
-which is the same as looking a code up, and lets an attacker move continuously between categories.
+Every model in this house takes one float matrix: the numbers first, then one block per categorical column
+with one entry per category. A one-hot model uses it as it is; a model with embeddings multiplies each block
+with its table, which is the same as looking a code up, and lets an attacker move continuously between
+categories.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,13 +20,20 @@ from seepage.data.table import UNKNOWN_CODE, Table
 Categories = Literal["onehot", "ordinal"]
 Numbers = Literal["standard", "minmax", "none"]
 
+# Rows that are encoded at once: they stay in the processor's cache, which is twice as fast.
+_CHUNK = 1024
+
 
 @dataclass(frozen=True)
 class Layout:
-    """Where things stand in an encoded row: ``numeric`` numbers, then blocks of these ``sizes``."""
+    """Where things stand in an encoded row: ``numeric`` numbers, then blocks of these ``sizes``.
+
+    ``embedded``: the model multiplies each block with an embedding table instead of using it as it is.
+    """
 
     numeric: int
     sizes: tuple[int, ...]
+    embedded: bool = False
 
     @property
     def width(self) -> int:
@@ -34,7 +43,7 @@ class Layout:
     def blocks(self) -> tuple[slice, ...]:
         """One slice per categorical column."""
         starts = self.numeric + np.concatenate([[0], np.cumsum(self.sizes)]).astype(int)
-        return tuple(slice(int(a), int(b)) for a, b in zip(starts[:-1], starts[1:], strict=True))
+        return tuple(slice(int(a), int(b)) for a, b in itertools.pairwise(starts))
 
 
 @dataclass(frozen=True)
@@ -51,14 +60,15 @@ class Encoder:
 
     Args:
         schema: of the table.
-        categories: ``onehot``: an unknown category is an empty block. ``ordinal``: for embeddings; every block ends
-            with a slot for the unknown category.
-        numbers: ``standard`` (zero mean, unit deviation), ``minmax`` (the observed range to [0, 1]) or ``none``.
+        categories: ``onehot``: an unknown category is an empty block. ``ordinal``: for embeddings; every
+            block ends with a slot for the unknown category.
+        numbers: ``standard`` (zero mean, unit deviation), ``minmax`` (the observed range to [0, 1]) or
+            ``none``.
         standardise_onehot: also standardise the one-hot entries, as TabLeak does.
 
     Guarantees:
-        ``decode(encode(t, s), s)`` is ``t`` for every row whose categories are known and whose numbers are in range
-        (floats to within float32's precision).
+        ``decode(encode(t, s), s)`` is ``t`` for every row whose categories are known and whose numbers are in
+        range (floats to within float32's precision).
     """
 
     schema: Schema
@@ -70,7 +80,7 @@ class Encoder:
     def layout(self) -> Layout:
         extra = 1 if self.categories == "ordinal" else 0
         sizes = tuple(len(column.categories) + extra for column in self.schema.categorical)
-        return Layout(numeric=len(self.schema.numeric), sizes=sizes)
+        return Layout(len(self.schema.numeric), sizes, embedded=self.categories == "ordinal")
 
     def statistics(self, table: Table) -> Statistics:
         """What :meth:`encode` needs, from this table: the whole data set's, or one client's own."""
@@ -94,16 +104,19 @@ class Encoder:
     def encode(self, table: Table, statistics: Statistics) -> np.ndarray:
         """(rows, width) float32."""
         layout, shift, scale = self.layout, statistics.shift, statistics.scale
-        numeric = slice(0, layout.numeric)
+        numeric, codes = slice(0, layout.numeric), self._codes(table)
+        zero, one = -shift / scale, (1 - shift) / scale
+        starts = np.array([block.start for block in layout.blocks], dtype=np.int64)
         # Straight into float32: a wide one-hot table in float64 would be twice the memory for no gain.
         encoded = np.empty((len(table), layout.width), dtype=np.float32)
-        encoded[:, numeric] = (table.numbers - shift[numeric]) / scale[numeric]
-        encoded[:, layout.numeric :] = (-shift / scale)[layout.numeric :]
-        rows, codes, one = np.arange(len(table)), self._codes(table), (1 - shift) / scale
-        for position, block in enumerate(layout.blocks):
-            known = codes[:, position] != UNKNOWN_CODE
-            places = block.start + codes[known, position]
-            encoded[rows[known], places] = one[places]
+        for first in range(0, len(table), _CHUNK):
+            rows = slice(first, first + _CHUNK)
+            part = encoded[rows]
+            part[:, numeric] = (table.numbers[rows] - shift[numeric]) / scale[numeric]
+            part[:, layout.numeric :] = zero[layout.numeric :]
+            row, position = np.nonzero(codes[rows] != UNKNOWN_CODE)
+            place = starts[position] + codes[rows][row, position]
+            part[row, place] = one[place]
         return encoded
 
     def decode(
@@ -111,8 +124,9 @@ class Encoder:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Numbers (float64) and category codes of encoded rows.
 
-        The category of a block is its largest entry in raw units, never the unknown slot. With ``project`` the numbers
-        are made valid too: clamped to the column's range and rounded where the column holds whole numbers.
+        The category of a block is its largest entry in raw units, never the unknown slot. With ``project``
+        the numbers are made valid too: clamped to the column's range and rounded where the column holds whole
+        numbers.
         """
         layout = self.layout
         raw = encoded.astype(np.float64) * statistics.scale + statistics.shift

@@ -1,20 +1,25 @@
 """Guess a schema from a frame: the rules are few, and the result can be edited (see :class:`Schema`).
 
-- text and booleans are categorical; text that reads as numbers throughout is numeric; two values make it binary;
+- text and booleans are categorical; text that reads as numbers throughout is numeric; two values make it
+  binary;
 - whole numbers with two values are binary, other numbers are numeric;
 - all-distinct whole numbers or text in a column named like a key are identifiers: dropped, with a warning;
-- text that is all-distinct without such a name, and empty columns, stop with a sentence: a person must decide.
+- text that is all-distinct without such a name, and empty columns, stop with a sentence: a person must
+  decide.
 """
 
 from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Mapping
+from dataclasses import replace
 
 import polars as pl
 
 from seepage._core import InputError, unknown_name
-from seepage.data.schema import MISSING, Column, Dropped, Schema, Target, Task
+from seepage.data.frames import as_numbers_if_it_reads_so
+from seepage.data.schema import MISSING, Column, Dropped, Kind, Schema, Target, Task
 
 _IDENTIFIER = re.compile(r"(^|[_\s.-])(id|ids|uuid|guid|key|index|rowid|mrn|ssn|iban)$|^(id|uuid)([_\s.-]|$)", re.I)
 _CAMEL_IDENTIFIER = re.compile(r"[a-z](Id|ID|Key|Uuid|UUID)$")
@@ -26,9 +31,7 @@ class IdentifierWarning(UserWarning):
     """A column looks like a key of people or rows; it was left out of training and attack."""
 
 
-def infer_schema(
-    frame: pl.DataFrame, target: str, *, task: Task | None = None, drop: tuple[str, ...] = ()
-) -> Schema:
+def infer_schema(frame: pl.DataFrame, target: str, *, task: Task | None = None, drop: tuple[str, ...] = ()) -> Schema:
     """The schema of ``frame`` with ``target`` as the column to predict.
 
     Args:
@@ -63,23 +66,15 @@ def infer_schema(
     return Schema(columns=tuple(columns), target=infer_target(labelled[target], task), dropped=tuple(dropped))
 
 
-def as_numbers_if_it_reads_so(series: pl.Series) -> pl.Series:
-    """Text in which every non-empty cell reads as a number becomes numbers; everything else stays."""
-    if series.dtype != pl.String or series.null_count() == len(series):
-        return series
-    numbers = series.str.strip_chars().cast(pl.Float64, strict=False)
-    return numbers if numbers.null_count() == series.null_count() else series
-
-
 def is_identifier(series: pl.Series) -> bool:
-    """Whether the column is a key: named like one (or unnamed and counting), with a different value in every row."""
-    if series.dtype.is_float() and not is_whole(series):
-        return False
-    if len(series) < 3 or series.null_count() or series.n_unique() != len(series):
-        return False
+    """Whether the column is a key: named like one (or unnamed and counting), with a different value in every
+    row.
+    """
     named = bool(_IDENTIFIER.search(series.name) or _CAMEL_IDENTIFIER.search(series.name))
     counting = bool(_UNNAMED.match(series.name)) and series.dtype.is_numeric()
-    return named or counting
+    if not (named or counting) or (series.dtype.is_float() and not is_whole(series)):
+        return False
+    return len(series) >= 3 and not series.null_count() and series.n_unique() == len(series)
 
 
 def is_whole(series: pl.Series) -> bool:
@@ -91,7 +86,7 @@ def check_finite(series: pl.Series) -> None:
     """Stop at NaN or infinity: an empty cell is missing, these are mistakes."""
     if not series.dtype.is_float():
         return
-    bad = series.is_nan().sum() + series.is_infinite().sum()
+    bad = int((~series.is_finite()).sum())
     if bad:
         raise InputError(
             f"Column {series.name!r} has {bad} cell(s) that are NaN or infinite; "
@@ -106,21 +101,54 @@ def infer_column(series: pl.Series) -> Column:
         raise InputError(f"Column {name!r} is empty in every row; drop it (--drop {name}).")
     if series.dtype.is_numeric():
         check_finite(series)
-        present, whole = series.drop_nulls(), is_whole(series)
-        if not (whole and present.n_unique() <= 2 and not empty):
-            low, high = float(present.min()), float(present.max())  # type: ignore[arg-type]
-            # NOTE[DIFF] document 002 fills missing numbers with 0; where 0 is outside the column's range that would
-            # be a value nobody has, so the median stands in.
-            fill = 0.0 if low <= 0 <= high else float(present.median())  # type: ignore[arg-type]
-            return Column(name=name, kind="numeric", integer=whole, low=low, high=high, fill=fill)
-    categories = as_text(series).drop_nulls().unique().sort().to_list()
+        if empty or not is_whole(series) or series.n_unique() > 2:
+            return _numeric_column(series)
+    categories = as_text(series.drop_nulls().unique()).unique().sort().to_list()
     if series.dtype == pl.String and len(series) > 2 and len(categories) == len(series):
         raise InputError(
-            f"Column {name!r} has a different text in each of its {len(series)} rows: it identifies people or is free "
-            f"text; drop it (--drop {name})."
+            f"Column {name!r} has a different text in each of its {len(series)} rows: it identifies people or "
+            f"is free text; drop it (--drop {name})."
         )
     categories += [MISSING] if empty else []
     return Column(name=name, kind="binary" if len(categories) == 2 else "categorical", categories=tuple(categories))
+
+
+def with_kinds(schema: Schema, frame: pl.DataFrame, kinds: Mapping[str, Kind]) -> Schema:
+    """The same schema with these columns read as another kind: a code that is written as a number, for
+    instance.
+
+    Args:
+        schema: as inferred from ``frame``.
+        frame: the table; gives the ranges and the categories. Numbers keep their order as categories.
+        kinds: column name -> kind.
+    """
+    labelled = frame.filter(pl.col(schema.target.name).is_not_null())
+    changed = {name: _as_kind(schema.column(name), labelled[name], kind) for name, kind in kinds.items()}
+    return replace(schema, columns=tuple(changed.get(column.name, column) for column in schema.columns))
+
+
+def _as_kind(column: Column, series: pl.Series, kind: Kind) -> Column:
+    series = as_numbers_if_it_reads_so(series)
+    if kind == "numeric":
+        if not series.dtype.is_numeric():
+            raise InputError(f"Column {column.name!r} holds text, so it cannot be numeric.")
+        return replace(_numeric_column(series), sensitive=column.sensitive)
+    check_finite(series)
+    # Ordered before it becomes text: 9 comes before 10.
+    categories = as_text(series.drop_nulls().unique().sort()).to_list() + ([MISSING] if series.null_count() else [])
+    if kind == "binary" and len(categories) != 2:
+        raise InputError(f"Column {column.name!r} has {len(categories)} values; a binary column has two.")
+    return Column(name=column.name, kind=kind, categories=tuple(categories), sensitive=column.sensitive)
+
+
+def _numeric_column(series: pl.Series) -> Column:
+    check_finite(series)
+    present = series.drop_nulls()
+    low, high = float(present.min()), float(present.max())  # type: ignore[arg-type]
+    # NOTE[DIFF] document 002 fills missing numbers with 0; where 0 is outside the column's range that would
+    # be a value nobody has, so the median stands in.
+    fill = 0.0 if low <= 0 <= high else float(present.median())  # type: ignore[arg-type]
+    return Column(name=series.name, kind="numeric", integer=is_whole(series), low=low, high=high, fill=fill)
 
 
 def infer_target(series: pl.Series, task: Task | None) -> Target:

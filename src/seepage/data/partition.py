@@ -82,7 +82,9 @@ class ByColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class QuantitySkew:
-    """IID rows in unequal amounts: the clients' shares are drawn from Dirichlet(alpha), each has one row at least."""
+    """IID rows in unequal amounts: the clients' shares are drawn from Dirichlet(alpha), each has one row at
+    least.
+    """
 
     clients: int = 10
     alpha: float = 1.0

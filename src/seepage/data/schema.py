@@ -1,6 +1,7 @@
 """What a table is made of: its columns, its target, and what was left out.
 
-A schema is inferred (:mod:`seepage.data.infer`), written to TOML, edited by hand and given back. It holds what a
+A schema is inferred (:mod:`seepage.data.infer`), written to TOML, edited by hand and given back. It holds
+what a
 server of a federation knows anyway: names, types, categories and ranges. It holds no row.
 """
 
@@ -32,7 +33,8 @@ class Column:
         integer: numeric only; every value is a whole number.
         low, high: numeric only; the range.
         fill: numeric only; what an empty cell becomes.
-        categories: the allowed values in the order of their codes; ``MISSING`` is one of them if cells are empty.
+        categories: the allowed values in the order of their codes; ``MISSING`` is one of them if cells are
+            empty.
         sensitive: marked by the user; the report names these columns first.
     """
 
@@ -52,7 +54,9 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """The column to predict. ``classes`` are in the order of their codes; the last of two is the positive one."""
+    """The column to predict. ``classes`` are in the order of their codes; the last of two is the positive
+    one.
+    """
 
     name: str
     task: Task
@@ -69,7 +73,9 @@ class Dropped:
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """Columns, target and what was dropped. Numeric columns and categorical ones keep their order in the file."""
+    """Columns, target and what was dropped. Numeric columns and categorical ones keep their order in the
+    file.
+    """
 
     columns: tuple[Column, ...]
     target: Target

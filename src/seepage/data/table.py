@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from seepage._core import InputError
-from seepage.data.infer import as_numbers_if_it_reads_so, as_text, check_finite
+from seepage.data.frames import as_numbers_if_it_reads_so
+from seepage.data.infer import as_text, check_finite
 from seepage.data.schema import MISSING, UNKNOWN, Column, Schema
 
 UNKNOWN_CODE = -1
@@ -22,7 +23,8 @@ class Table:
     Args:
         schema: what the columns are.
         numbers: (rows, numeric columns) float64.
-        codes: (rows, categorical columns) int64, the index into the column's categories; -1 is the unknown category.
+        codes: (rows, categorical columns) int64, the index into the column's categories; -1 is the unknown
+            category.
         target: (rows,) class codes as int64, or float64 values for regression.
     """
 
@@ -54,7 +56,9 @@ class Table:
 
     @staticmethod
     def from_frame(frame: pl.DataFrame, schema: Schema) -> Table:
-        """Read a frame under a schema. Rows without a target are left out; new categories become the unknown one."""
+        """Read a frame under a schema. Rows without a target are left out; new categories become the unknown
+        one.
+        """
         check_fits(frame, schema)
         frame = frame.filter(pl.col(schema.target.name).is_not_null())
         numbers = [_numbers(frame[column.name], column) for column in schema.numeric]
@@ -93,9 +97,8 @@ def _numbers(series: pl.Series, column: Column) -> np.ndarray:
 
 def _codes(series: pl.Series, categories: tuple[str, ...], name: str) -> np.ndarray:
     text = as_text(as_numbers_if_it_reads_so(series) if series.dtype == pl.String else series)
-    index = {category: code for code, category in enumerate(categories)}
-    codes = text.fill_null(MISSING).replace_strict(index, default=UNKNOWN_CODE, return_dtype=pl.Int64)
-    values: np.ndarray = codes.to_numpy()
+    coded = text.fill_null(MISSING).cast(pl.Enum(categories), strict=False).to_physical().cast(pl.Int64)
+    values: np.ndarray = coded.fill_null(UNKNOWN_CODE).to_numpy()
     if len(values) and (values == UNKNOWN_CODE).all():
         raise InputError(f"The schema does not fit the table: no cell of {name!r} is one of its categories.")
     return values

