@@ -200,8 +200,11 @@ def _pip(*arguments: str, folder: Path, seconds: float) -> str:
     output.
     """
     command = [sys.executable, "-m", "pip", *arguments, "--no-input", "--disable-pip-version-check"]
+    wide = os.environ | {"COLUMNS": "1000"}  # no line breaks in what it says
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=seconds, check=False)
+        done = subprocess.run(
+            command, cwd=folder, env=wide, capture_output=True, text=True, timeout=seconds, check=False
+        )
     except subprocess.TimeoutExpired:
         raise FetchError(f"pip did not finish within {seconds:g} s") from None
     except OSError as error:
@@ -269,7 +272,7 @@ def fetch_openml_frame(source: OpenML) -> pl.DataFrame:
     try:
         with _socket_limit(OPENML_SECONDS):
             bunch = fetch_openml(
-                data_id=source.number, as_frame=False, parser="liac-arff", data_home=str(home), n_retries=1
+                data_id=source.number, as_frame=False, parser="liac-arff", data_home=str(home), n_retries=0
             )
     except (OSError, ValueError) as error:  # no network, or OpenML says no
         raise FetchError(f"OpenML did not give data set {source.number} ({_why(error)})") from None

@@ -16,7 +16,7 @@ from seepage._core import InputError, unknown_name
 from seepage._core.errors import FetchError
 from seepage.data import readers
 from seepage.data.clinic import clinic
-from seepage.data.fetch import Member, OpenML, cached, fetch_members, fetch_openml_frame
+from seepage.data.fetch import Member, OpenML, fetch_members, fetch_openml_frame
 from seepage.data.frames import checked
 from seepage.data.infer import infer_schema, with_kinds
 from seepage.data.mimic import mimic_frame, mimic_kinds
@@ -69,14 +69,13 @@ class DataSet:
         """Where it comes from, in a few words."""
         if self.make is not None:
             return "made by Seepage"
-        ways = [f"mirror ({self.mirror[0].requirement})"] if self.mirror else []
-        ways += [f"OpenML {self.openml.number}"] if self.openml else []
+        ways = [*(["mirror"] if self.mirror else []), *(["openml"] if self.openml else [])]
         return ", ".join(ways) or "from your own copy"
 
     @property
     def is_cached(self) -> bool:
-        """Whether it can be opened without network."""
-        return self.make is not None or (bool(self.mirror) and all(map(cached, self.mirror)))
+        """Whether it can be opened without network (its files are checked again when they are opened)."""
+        return self.make is not None or (bool(self.mirror) and all(m.cached_at.is_file() for m in self.mirror))
 
 
 def open_dataset(name: str, *, source: Source = "auto", path: Path | None = None) -> tuple[pl.DataFrame, Schema]:
