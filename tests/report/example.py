@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from seepage._core import Streams
-from seepage.results import ATTACK, BASELINES, SCHEMA_VERSION, WHOLE, Cell, Measure, Record, Summary, summarise_cells
+from seepage.results import (
+    ATTACK,
+    BASELINES,
+    SCHEMA_VERSION,
+    WHOLE,
+    Cell,
+    Measure,
+    Record,
+    Summary,
+    summarise_cells,
+)
 
 COLUMNS: list[dict[str, Any]] = [
     {"name": "age", "kind": "numeric", "cardinality": None, "sensitive": False},
@@ -24,8 +35,8 @@ METRICS = ("accuracy_num", "accuracy_cat", "emr_90", "emr_80", "rmse", "nearest_
 def a_cell(**changes: Any) -> Cell:
     """One tested setting; name the coordinates that differ."""
     usual = {
-        "dataset": "clinic", "protocol": "fedsgd", "model": "mlp", "batch_size": 8, "attack_point": "untrained",
-        "attack": "tableak", "defense": "none",
+        "dataset": "clinic", "protocol": "fedsgd", "model": "mlp", "batch_size": 8,
+        "attack_point": "untrained", "attack": "tableak", "defense": "none",
     }  # fmt: skip
     return Cell(**(usual | changes))
 
@@ -50,7 +61,7 @@ def a_record(
     if outcome in ("ok", "budget_spent"):
         numeric = any(column["kind"] == "numeric" for column in columns)
         values[Measure(ATTACK, WHOLE, "accuracy")] = 1.0 if exact == 1 else near(accuracy)
-        values[Measure(ATTACK, WHOLE, "emr")] = round(exact * rows) / rows
+        values[Measure(ATTACK, WHOLE, "emr")] = math.floor(exact * rows + random.uniform()) / rows
         for name in METRICS:
             absent = not numeric and (name.endswith("_num") or name == "rmse")
             values[Measure(ATTACK, WHOLE, name)] = float("nan") if absent else near(accuracy)
@@ -61,8 +72,8 @@ def a_record(
             for name in BASELINES:
                 values[Measure(name, column["name"], "accuracy")] = near(guesses[name] + 0.05 * (place % 3))
     return Record(
-        cell=cell, repeat=repeat, client=client, round=0, exposure=exposure, rows=rows, outcome=outcome, seconds=1.5,
-        values=values,
+        cell=cell, repeat=repeat, client=client, round=0, exposure=exposure, rows=rows, outcome=outcome,
+        seconds=1.5, values=values,
     )  # fmt: skip
 
 
@@ -96,8 +107,8 @@ def a_utility(batch: int, point: str, repeat: int, validation: dict[str, float |
     exposure = POINTS.get(point, (1.0, 0.0))[0]
     entry: dict[str, Any] = {
         "protocol": "fedsgd", "model": "mlp", "batch_size": batch, "attack_point": point, "repeat": repeat,
-        "round": round(40 * exposure) + repeat, "exposure": {"min": exposure, "mean": exposure, "max": exposure},
-        "validation": validation,
+        "round": round(40 * exposure) + repeat,
+        "exposure": {"min": exposure, "mean": exposure, "max": exposure}, "validation": validation,
     }  # fmt: skip
     return entry | ({"test": dict(validation)} if point == "best" else {})
 
@@ -122,8 +133,19 @@ def a_summary(
         "name": "clinic-2031",
         "path": None,
         "seed": 7,
-        "versions": {"seepage": "0.1.0", "python": "3.11.9", "torch": "2.13.0", "numpy": "2.4.6", "polars": "2.1.0"},
-        "settings": {"batch_sizes": [1, 8, 32], "trials": 10, "clients": 5, "schema": {"categories": ["SECRET-7731"]}},
+        "versions": {
+            "seepage": "0.1.0",
+            "python": "3.11.9",
+            "torch": "2.13.0",
+            "numpy": "2.4.6",
+            "polars": "2.1.0",
+        },
+        "settings": {
+            "batch_sizes": [1, 8, 32],
+            "trials": 10,
+            "clients": 5,
+            "schema": {"categories": ["SECRET-7731"]},
+        },
         "command": "seepage audit --data clinic --batch-size 1,8,32 --seed 7",
         "dataset": a_dataset(columns),
         "threat_model": {
@@ -134,7 +156,11 @@ def a_summary(
         },
         "cells": cells,
         "utility": usual_utility() if records is None else [],
-        "not_tested": ["Secure aggregation.", "A server that changes the model to make it leak more.", "Defences."],
+        "not_tested": [
+            "Secure aggregation.",
+            "A server that changes the model to make it leak more.",
+            "Defences.",
+        ],
     }
     return Summary(document | changes)
 
@@ -153,6 +179,11 @@ def many_columns(amount: int = 220) -> list[dict[str, Any]]:
     kinds = ("numeric", "categorical", "binary")
     cardinality = (None, 9, 2)
     return [
-        {"name": f"measurement_{i:03d}", "kind": kinds[i % 3], "cardinality": cardinality[i % 3], "sensitive": i % 40 == 3}
+        {
+            "name": f"measurement_{i:03d}",
+            "kind": kinds[i % 3],
+            "cardinality": cardinality[i % 3],
+            "sensitive": i % 40 == 3,
+        }
         for i in range(amount)
     ]

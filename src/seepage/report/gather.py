@@ -15,10 +15,27 @@ from seepage.report.utility import UtilityView, gather_utility
 from seepage.report.verdict import ColumnReading, Leak, Verdict, conclude
 from seepage.results import BASELINES, Cell, Interval, Summary
 
-CHOSEN = ("dataset", "protocol", "model", "batch_size", "defense")  # what an engineer chooses; the rest is the attacker's
+CHOSEN = (
+    "dataset",
+    "protocol",
+    "model",
+    "batch_size",
+    "defense",
+)  # what an engineer chooses; the rest is the attacker's
 REVEALED_LIMIT = 100
 _CELL = tuple(field.name for field in fields(Cell))
-_NEEDED = ("name", "seed", "versions", "settings", "command", "dataset", "threat_model", "cells", "utility", "not_tested")
+_NEEDED = (
+    "name",
+    "seed",
+    "versions",
+    "settings",
+    "command",
+    "dataset",
+    "threat_model",
+    "cells",
+    "utility",
+    "not_tested",
+)
 
 
 @dataclass(frozen=True)
@@ -194,7 +211,8 @@ def _leak(number: int, cell: Cell, label: str, entry: Mapping[str, Any]) -> Leak
 def _audited(dataset: Mapping[str, Any], leaks: Sequence[Leak]) -> str:
     batches = sum(leak.trials for leak in leaks)
     return (
-        f"{words.plural(int(dataset['rows']), 'row')}, {words.plural(len(dataset['columns']), 'input column')}; "
+        f"{words.plural(int(dataset['rows']), 'row')}, "
+        f"{words.plural(len(dataset['columns']), 'input column')}; "
         f"the model predicts {dataset['target']} ({dataset['task']}). "
         f"{words.plural(batches, 'attack')} in {words.plural(len(leaks), 'setting')}."
     )
@@ -226,7 +244,9 @@ def gather_columns(
     """The columns, sensitive ones first, then by how much more than guessing an attack read of them."""
     readings = [_readings(cell) for cell in cells]
     views = [_column(column, leaks, [reading.get(column["name"]) for reading in readings]) for column in columns]
-    return tuple(sorted(views, key=lambda view: (not view.sensitive, view.gain is None, -(view.gain or 0.0), view.name)))
+    return tuple(
+        sorted(views, key=lambda view: (not view.sensitive, view.gain is None, -(view.gain or 0.0), view.name))
+    )
 
 
 def _column(column: Mapping[str, Any], leaks: Sequence[Leak], over: Sequence[ColumnReading | None]) -> ColumnView:
@@ -259,7 +279,7 @@ def gather_choices(leaks: Sequence[Leak]) -> tuple[Choice, ...]:
 def _choice(leaks: Sequence[Leak], shown: tuple[str, ...]) -> Choice:
     worst = max((leak for leak in leaks if leak.measured), key=lambda leak: leak.rank, default=None)
     missing = [leak for leak in leaks if not leak.measured]
-    # An attack that cannot be mounted here takes nothing from the choice; one that broke down might have read more.
+    # An attack that cannot be mounted here is no gap; one that broke down might have read more.
     unmeasured = sum(leak.outcome != Outcome.NOT_APPLICABLE.code for leak in missing)
     return Choice(words.label(leaks[0].cell, shown), worst, len(leaks), unmeasured, len(missing) - unmeasured)
 
@@ -289,7 +309,7 @@ def _trend(dimension: str, leaks: Sequence[Leak]) -> Trend | None:
     varying = [i for i in range(len(rest)) if len({key[i] for key in lines}) > 1]
     series = [
         Series(
-            " · ".join(words.said(rest[i], key[i]) for i in varying) or "all settings",
+            words.joined(words.said(rest[i], key[i]) for i in varying) or "all settings",
             tuple(line[step].accuracy if step in line else None for step in steps),
         )
         for key, line in lines.items()
@@ -403,7 +423,7 @@ def _facts(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def _settings(settings: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Plain settings only. Nested ones may hold a schema with categories and ranges, which are not for a report."""
+    """Plain settings only: nested ones may hold a schema with categories and ranges."""
     found = []
     for name, value in settings.items():
         items = value if isinstance(value, list | tuple) else [value]

@@ -1,13 +1,14 @@
 """The page's figures, each in a light and a dark dress.
 
-A figure is handed to the page as JSON and drawn there by the inlined plotly.js. Text that came from a table (column
-names) is escaped, since plotly reads a small HTML in its labels.
+A figure is handed to the page as JSON and drawn there by the inlined plotly.js. Text that came from a table
+(column names) is escaped, since plotly reads a small HTML in its labels.
 """
 
 from __future__ import annotations
 
 import html
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,7 @@ from seepage.results import Interval
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 LABEL_LENGTH = 44
 COLUMN_LENGTH = 30
+WRITTEN_SETTINGS = 24  # with more, a number no longer fits into its field of the heat map
 PRINTED_COLUMNS = 60  # a taller heat map does not fit on a page; its table is printed instead
 
 
@@ -49,7 +51,7 @@ LIGHT = Palette(
     attack="#b4371d",
     guesses={"prior": "#1c5d99", "marginal": "#6a4c93", "uniform": "#6b7480"},
     lines=("#b4371d", "#1c5d99", "#2f7d4f", "#8a5a00", "#6a4c93", "#0f7c8a", "#a3316f", "#4d5866"),
-    heat=("#2a6fb0", "#f3f1ec", "#b4371d"),
+    heat=("#7fb0dc", "#f3f1ec", "#e58a70"),
 )
 DARK = Palette(
     ink="#e4e9ef",
@@ -59,7 +61,7 @@ DARK = Palette(
     attack="#ff8a6b",
     guesses={"prior": "#7db8f0", "marginal": "#c3a6ee", "uniform": "#a9b2bd"},
     lines=("#ff8a6b", "#7db8f0", "#7fd0a0", "#e3b45c", "#c3a6ee", "#63cbd8", "#f29bc9", "#b8c1cc"),
-    heat=("#5a9fe0", "#232b35", "#ff7a57"),
+    heat=("#2f6aa6", "#232b35", "#a8452b"),
 )
 _SYMBOLS = {"prior": "diamond", "marginal": "square", "uniform": "x-thin"}
 _LINE_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star")
@@ -75,6 +77,7 @@ class Plot:
     height: int
     width: int
     printed: bool = True
+    scale: int | None = None
 
 
 def leakage(leaks: Sequence[Leak]) -> Plot | None:
@@ -84,8 +87,8 @@ def leakage(leaks: Sequence[Leak]) -> Plot | None:
         return None
     height = 96 + 34 * len(measured)
     description = (
-        f"Dot plot of {words.plural(len(measured), 'setting')}: the share of cells the attack read, with its 95 % "
-        "interval, beside three ways of guessing. The table below holds the same numbers."
+        f"Dot plot of {words.plural(len(measured), 'setting')}: the share of cells the attack read, with its "
+        "95 % interval, beside three ways of guessing. The table below holds the same numbers."
     )
     return _plot("plot-leakage", description, lambda palette: _leakage(measured, palette, height), height, 480)
 
@@ -101,7 +104,12 @@ def _leakage(leaks: Sequence[Leak], palette: Palette, height: int) -> go.Figure:
             y=places,
             mode="markers",
             name=f"guess: {words.GUESSES[name]}",
-            marker={"symbol": _SYMBOLS[name], "size": 9, "color": color, "line": {"width": 2, "color": color}},
+            marker={
+                "symbol": _SYMBOLS[name],
+                "size": 9,
+                "color": color,
+                "line": {"width": 2, "color": color},
+            },
             hovertemplate="%{x:.0f} %<extra>%{fullData.name}</extra>",
         )
     figure.add_scatter(
@@ -114,10 +122,13 @@ def _leakage(leaks: Sequence[Leak], palette: Palette, height: int) -> go.Figure:
         hovertemplate="%{x:.0f} %<extra>%{fullData.name}</extra>",
     )
     _dress(figure, palette, height)
-    figure.update_xaxes(title="share of cells right, %", range=[-2, 102], showgrid=True)
+    # The attack is drawn last, on top, and named first. A narrow screen shows the settings' numbers alone.
+    short = [f"<b>{leak.number}</b>" for leak in leaks]
+    figure.update_layout(legend={"traceorder": "reversed"}, meta={"short": short})
+    figure.update_xaxes(title_text="share of cells right, %", range=[-2, 102], showgrid=True)
     figure.update_yaxes(
         tickvals=places,
-        ticktext=[_text(f"{leak.number}  {leak.label}", LABEL_LENGTH) for leak in leaks],
+        ticktext=[f"{_text(leak.label, LABEL_LENGTH)}   <b>{leak.number}</b>" for leak in leaks],
         range=[len(leaks) - 0.5, -0.5],
     )
     return figure
@@ -127,49 +138,62 @@ def columns(views: Sequence[ColumnView], leaks: Sequence[Leak]) -> Plot | None:
     """Heat map of the gain over the prior: columns down, settings across."""
     if not any(view.gain is not None for view in views):
         return None
-    height = 110 + 20 * len(views)
+    height = 80 + 24 * len(views)
+    scale = _scale(views)
     description = (
-        f"Heat map of {words.plural(len(views), 'column')} and {words.plural(len(leaks), 'setting')}: how many "
-        "percentage points more of a column the attack read than a guess from the clients' own averages. "
+        f"Heat map of {words.plural(len(views), 'column')} and {words.plural(len(leaks), 'setting')}: "
+        "how many percentage points more of a column the attack read than a guess from the clients' own averages. "
         "The tables below hold the same numbers."
     )
-    draw: Callable[[Palette], go.Figure] = lambda palette: _columns(views, leaks, palette, height)  # noqa: E731
-    return _plot("plot-columns", description, draw, height, 300 + 30 * len(leaks), len(views) <= PRINTED_COLUMNS)
+
+    def draw(palette: Palette) -> go.Figure:
+        return _dress_columns(_columns(views, leaks, palette, scale), views, leaks, palette, height)
+
+    width = 260 + 36 * len(leaks)
+    return _plot("plot-columns", description, draw, height, width, printed=len(views) <= PRINTED_COLUMNS, scale=scale)
 
 
-def _columns(views: Sequence[ColumnView], leaks: Sequence[Leak], palette: Palette, height: int) -> go.Figure:
+def _scale(views: Sequence[ColumnView]) -> int:
+    """The end of the colour scale: the largest difference, in whole tens of points."""
+    largest = max(abs(gain) for view in views for gain in view.gains if gain is not None)
+    return max(20, 10 * math.ceil(10 * largest - 1e-9))
+
+
+def _columns(views: Sequence[ColumnView], leaks: Sequence[Leak], palette: Palette, scale: int) -> go.Figure:
     low, middle, high = palette.heat
     gains = [[None if gain is None else 100 * gain for gain in view.gains] for view in views]
-    figure = go.Figure(
+    written = (
+        {"texttemplate": "%{z:+.0f}", "textfont": {"size": 12, "color": palette.ink}}
+        if len(leaks) <= WRITTEN_SETTINGS
+        else {}
+    )
+    return go.Figure(
         go.Heatmap(
             z=gains,
             x=list(range(len(leaks))),
             y=list(range(len(views))),
-            zmin=-100,
-            zmax=100,
+            zmin=-scale,
+            zmax=scale,
+            showscale=False,
             colorscale=[[0, low], [0.5, middle], [1, high]],
             customdata=[[_text(leak.label, 80) for leak in leaks]] * len(views),
-            text=[[_text(view.name, 60)] * len(leaks) for view in views],
-            hovertemplate="%{text}<br>%{customdata}<br>%{z:+.0f} points<extra></extra>",
+            hovertext=[[_text(view.name, 60)] * len(leaks) for view in views],
+            hovertemplate="%{hovertext}<br>%{customdata}<br>%{z:+.0f} points<extra></extra>",
             hoverongaps=False,
             xgap=2,
             ygap=2,
-            colorbar={
-                "title": {"text": "points above guessing", "side": "right"},
-                "thickness": 12,
-                "len": 260,
-                "lenmode": "pixels",
-                "y": 1,
-                "yanchor": "top",
-                "outlinewidth": 0,
-                "tickformat": "+.0f",
-            },
+            **written,
         )
     )
+
+
+def _dress_columns(
+    figure: go.Figure, views: Sequence[ColumnView], leaks: Sequence[Leak], palette: Palette, height: int
+) -> go.Figure:
     _dress(figure, palette, height)
-    figure.update_layout(margin={"t": 60})
+    figure.update_layout(margin={"t": 60, "b": 12})
     figure.update_xaxes(
-        title="setting (numbered as in the table of attacks)",
+        title_text="setting (numbered as in the table of attacks)",
         side="top",
         tickvals=list(range(len(leaks))),
         ticktext=[str(leak.number) for leak in leaks],
@@ -187,28 +211,20 @@ def trend(view: Trend) -> Plot | None:
     if not any(value for line in view.series for value in line.values):
         return None
     height = 340 + 18 * len(view.series)
-    description = (
-        f"Line plot of the share of cells read against {view.axis}, {words.plural(len(view.series), 'line')}. {view.sentence}"
-    )
+    lines = words.plural(len(view.series), "line")
+    description = f"Line plot of the share of cells read against {view.axis}, {lines}. {view.sentence}"
     name = f"plot-{view.dimension.replace('_', '-')}"
-    return _plot(name, description, lambda palette: _trend(view, palette, height), height, 420)
+    return _plot(name, description, lambda palette: _trend(view, palette, height), height, 280)
 
 
 def _trend(view: Trend, palette: Palette, height: int) -> go.Figure:
     places = list(range(len(view.ticks)))
     figure = go.Figure()
-    figure.add_scatter(
-        x=places,
-        y=[None if share is None else 100 * share for share in view.guess],
-        mode="lines",
-        name="best guess without the update",
-        line={"dash": "dot", "width": 2, "color": palette.muted},
-        hovertemplate="%{y:.0f} %<extra>%{fullData.name}</extra>",
-    )
-    for index, line in enumerate(view.series):
+    drawn = [line for line in view.series if any(line.values)]
+    for index, line in enumerate(drawn):
         color = palette.lines[index % len(palette.lines)]
         # Lines stand a little apart: intervals drawn over one another cannot be read.
-        shift = 0.04 * (index - (len(view.series) - 1) / 2)
+        shift = 0.04 * (index - (len(drawn) - 1) / 2)
         figure.add_scatter(
             x=[place + shift for place in places],
             y=[100 * value.mean if value else None for value in line.values],
@@ -219,10 +235,18 @@ def _trend(view: Trend, palette: Palette, height: int) -> go.Figure:
             marker={"size": 9, "color": color, "symbol": _LINE_SYMBOLS[index % len(_LINE_SYMBOLS)]},
             hovertemplate="%{y:.0f} %<extra>%{fullData.name}</extra>",
         )
+    figure.add_scatter(
+        x=places,
+        y=[None if share is None else 100 * share for share in view.guess],
+        mode="lines",
+        name="best guess without the update",
+        line={"dash": "dot", "width": 2, "color": palette.muted},
+        hovertemplate="%{y:.0f} %<extra>%{fullData.name}</extra>",
+    )
     _dress(figure, palette, height)
-    figure.update_yaxes(title="share of cells right, %", range=[-2, 102], showgrid=True)
+    figure.update_yaxes(title_text="share of cells right, %", range=[-2, 102], showgrid=True)
     figure.update_xaxes(
-        title=view.axis,
+        title_text=view.axis,
         tickvals=places,
         ticktext=[_text(tick, 24) for tick in view.ticks],
         range=[-0.4, len(places) - 0.6],
@@ -236,10 +260,10 @@ def utility(view: UtilityView) -> Plot | None:
     if not known:
         return None
     description = (
-        f"Scatter plot of {words.plural(len(known), 'point')}: {view.score_title} against the share of cells read. "
-        "The table below holds the same numbers."
+        f"Scatter plot of {words.plural(len(known), 'point')}: {view.score_title} against the share of cells "
+        "read. The table below holds the same numbers."
     )
-    return _plot("plot-utility", description, lambda palette: _utility(view, palette, 420), 420, 420)
+    return _plot("plot-utility", description, lambda palette: _utility(view, palette, 420), 420, 280)
 
 
 def _utility(view: UtilityView, palette: Palette, height: int) -> go.Figure:
@@ -259,8 +283,8 @@ def _utility(view: UtilityView, palette: Palette, height: int) -> go.Figure:
             hovertemplate="%{text}<br>utility %{x:.3f}, cells read %{y:.0f} %<extra></extra>",
         )
     _dress(figure, palette, height)
-    figure.update_xaxes(title=_text(view.score_title, 80), showgrid=True)
-    figure.update_yaxes(title="share of cells read, %", range=[-2, 102], showgrid=True)
+    figure.update_xaxes(title_text=_text(view.score_title, 80), showgrid=True)
+    figure.update_yaxes(title_text="share of cells read, %", range=[-2, 102], showgrid=True)
     return figure
 
 
@@ -276,7 +300,9 @@ def plots_of(page: Page) -> dict[str, Plot | None]:
 
 def _error(values: Sequence[Interval | None], color: str) -> dict[str, Any]:
     """Error bars that need not be symmetric; a lone batch has none."""
-    ends = [(v.mean - v.low, v.high - v.mean) if v and v.low is not None and v.high is not None else None for v in values]
+    ends = [
+        (v.mean - v.low, v.high - v.mean) if v and v.low is not None and v.high is not None else None for v in values
+    ]
     return {
         "type": "data",
         "symmetric": False,
@@ -298,8 +324,9 @@ def _dress(figure: go.Figure, palette: Palette, height: int) -> None:
         "automargin": True,
         "fixedrange": True,
         "tickfont": {"color": palette.ink},
-        "title": {"font": {"color": palette.muted}, "standoff": 12},
+        "title": {"font": {"color": palette.muted, "size": 13}, "standoff": 12},
     }
+    figure.update_traces(cliponaxis=False, selector={"type": "scatter"})  # dots at 0 and 100 % stay whole
     figure.update_layout(
         template=go.layout.Template(),
         height=height,
@@ -308,7 +335,7 @@ def _dress(figure: go.Figure, palette: Palette, height: int) -> None:
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         margin={"l": 8, "r": 16, "t": 12, "b": 48},
-        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "yref": "paper", "traceorder": "reversed"},
+        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "traceorder": "normal"},
         hoverlabel={"bgcolor": palette.surface, "bordercolor": palette.muted, "font": {"color": palette.ink}},
         showlegend=len(figure.data) > 1,
         xaxis=axis,
@@ -321,13 +348,13 @@ def _text(text: str, length: int) -> str:
 
 
 def _plot(
-    name: str, description: str, draw: Callable[[Palette], go.Figure], height: int, width: int, printed: bool = True
+    name: str, description: str, draw: Callable[[Palette], go.Figure], height: int, width: int, **more: Any
 ) -> Plot:
     dresses = {"light": draw(LIGHT).to_plotly_json(), "dark": draw(DARK).to_plotly_json()}
-    return Plot(name, description, script_data(dresses), height, width, printed)
+    return Plot(name, description, script_data(dresses), height, width, **more)
 
 
 def script_data(value: Any) -> Markup:
     """JSON that cannot end the script element that holds it."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))

@@ -61,9 +61,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "rate": words.rate,
         "percent": words.percent,
-        "gain": words.gain,
+        "ends": words.ends,
+        "point_ends": words.point_ends,
         "points": words.points,
         "score": words.score,
         "count": words.count,

@@ -4,13 +4,16 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const paper = matchMedia("print");
   const PAPER_WIDTH = 660; // A4 less its margins, in CSS pixels
+  const NARROW = 640;
 
   const draw = (printing) => {
     for (const place of document.querySelectorAll(".plot")) {
       const dresses = JSON.parse(document.getElementById(place.id + "-data").textContent);
       const figure = dark.matches && !printing ? dresses.dark : dresses.light;
-      if (printing) figure.layout.width = PAPER_WIDTH;
-      Plotly.react(place, figure.data, figure.layout, { displayModeBar: false, responsive: true });
+      const { layout } = figure;
+      if (printing) layout.width = PAPER_WIDTH;
+      else if (innerWidth < NARROW && layout.meta?.short) layout.yaxis.ticktext = layout.meta.short;
+      Plotly.react(place, figure.data, layout, { displayModeBar: false, responsive: true });
     }
   };
 

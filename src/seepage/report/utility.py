@@ -78,7 +78,7 @@ def _point(
     rounds = [number for entry in group if (number := words.number(entry.get("round"))) is not None]
     passes = [mean for entry in group if (mean := words.number((entry.get("exposure") or {}).get("mean"))) is not None]
     return UtilityPoint(
-        label=" · ".join(words.said(name, cell[name]) for name in shown),
+        label=words.joined(words.said(name, cell[name]) for name in shown),
         batch_size=cell["batch_size"],
         attack_point=cell["attack_point"],
         repeats=len(group),

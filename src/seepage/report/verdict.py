@@ -15,7 +15,7 @@ SERIOUS_GAIN = 0.20  # this much above guessing is called a leak even when no ro
 class Level(Enum):
     """The traffic light. The order is that of severity: the first is the worst.
 
-    There is no word for "safe": an attack that found nothing proves nothing, and one that failed measured nothing.
+    There is no word for "safe": an attack that found nothing proves nothing, and a failed one says nothing.
     """
 
     LEAKS = (
@@ -38,8 +38,8 @@ class Level(Enum):
     NOT_FOUND = (
         "not-found",
         "No leak found",
-        "None of the tested attacks did better than guessing. This is no proof of safety: it holds for the tested "
-        "attacks and settings only.",
+        "None of the tested attacks did better than guessing. This is no proof of safety: it holds for the "
+        "tested attacks and settings only.",
     )
     NOT_MEASURED = (
         "not-measured",
@@ -113,7 +113,12 @@ class Leak:
         """Sorts settings; the one that leaks most is the largest."""
         severity = len(Level) - list(Level).index(self.level)
         gained = self.best_gain.mean if self.best_gain else 0.0
-        return severity, self.rows_exact / max(self.rows, 1), gained, self.accuracy.mean if self.accuracy else 0.0
+        return (
+            severity,
+            self.rows_exact / max(self.rows, 1),
+            gained,
+            self.accuracy.mean if self.accuracy else 0.0,
+        )
 
 
 @dataclass(frozen=True)
@@ -153,7 +158,13 @@ def overall(levels: Sequence[Level]) -> Level:
 def conclude(
     leaks: Sequence[Leak], worst_columns: Sequence[ColumnReading], safest: tuple[str, Leak] | None = None
 ) -> Verdict:
-    """The verdict. ``worst_columns`` are those of the worst setting; ``safest`` is the least leaking choice's worst."""
+    """The verdict.
+
+    Args:
+        leaks: all tested settings.
+        worst_columns: the columns of the worst setting.
+        safest: the least leaking choice's name and its worst setting.
+    """
     level = overall([leak.level for leak in leaks])
     measured = [leak for leak in leaks if leak.measured]
     if not measured:
@@ -175,9 +186,7 @@ def headline_of(leak: Leak) -> str:
     reader = "an honest-but-curious server" if leak.cell.protocol.lower() in _SERVER_SEES else "the attacker"
     guess = leak.best_guess
     compared = f" Guessing from {_GUESSED[leak.guess]} gets {percent(guess.mean)}." if leak.guess and guess else ""
-    return (
-        f"With {batches(leak.cell.batch_size)}, {reader} read {amount_read(leak)}.{compared}"
-    )
+    return f"With {batches(leak.cell.batch_size)}, {reader} read {amount_read(leak)}.{compared}"
 
 
 _SERVER_SEES = {"fedsgd", "fedavg"}
@@ -194,7 +203,8 @@ def amount_read(leak: Leak) -> str:
     if not leak.rows_exact:
         return f"no row of {count(leak.rows)} exactly, but {cells}"
     if leak.rows_exact == leak.rows:
-        return f"{'the one attacked row' if leak.rows == 1 else f'all {count(leak.rows)} rows'} exactly, and {cells}"
+        everything = "the one attacked row" if leak.rows == 1 else f"all {count(leak.rows)} rows"
+        return f"{everything} exactly, and {cells}"
     return f"{count(leak.rows_exact)} of {count(leak.rows)}{SPACE}rows exactly, and {cells}"
 
 
@@ -202,9 +212,12 @@ def _setting(worst: Leak, measured: int) -> list[str]:
     cell = worst.cell
     defence = "no defence" if cell.defense == "none" else f"defence {cell.defense}"
     described = (
-        f"model {cell.model}, protocol {cell.protocol}, attack {cell.attack}, attack point {cell.attack_point}, {defence}"
+        f"model {cell.model}, protocol {cell.protocol}, attack {cell.attack}, "
+        f"attack point {cell.attack_point}, {defence}"
     )
-    where = "This is the only setting measured" if measured == 1 else f"This is the worst of {measured} measured settings"
+    where = (
+        "This is the only setting measured" if measured == 1 else f"This is the worst of {measured} measured settings"
+    )
     return [f"{where}: {described}."]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from seepage.results import Cell, Interval
@@ -70,13 +70,11 @@ def percent(share: float | None) -> str:
     return f"{max(whole, 0)}{SPACE}%"
 
 
-def rate(value: Interval | None) -> str:
-    """A share and its interval: ``90 % (86–93)``."""
-    if value is None:
-        return NOTHING
-    if value.low is None or value.high is None:
-        return percent(value.mean)
-    return f"{percent(value.mean)} ({round(100 * value.low)}–{round(100 * value.high)})"
+def ends(value: Interval | None) -> str:
+    """The ends of a share's interval: ``86–93``; nothing when there is none."""
+    if value is None or value.low is None or value.high is None:
+        return ""
+    return f"{round(100 * value.low)}–{round(100 * value.high)}"
 
 
 def points(value: float | None) -> str:
@@ -87,13 +85,11 @@ def points(value: float | None) -> str:
     return f"{'+' if whole > 0 else '−' if whole < 0 else '±'}{abs(whole)}"
 
 
-def gain(value: Interval | None) -> str:
-    """A difference and its interval: ``+34 (30 to 38)``."""
-    if value is None:
-        return NOTHING
-    if value.low is None or value.high is None:
-        return points(value.mean)
-    return f"{points(value.mean)} ({points(value.low)} to {points(value.high)})"
+def point_ends(value: Interval | None) -> str:
+    """The ends of a difference's interval: ``+30 to +38``; nothing when there is none."""
+    if value is None or value.low is None or value.high is None:
+        return ""
+    return f"{points(value.low)} to {points(value.high)}"
 
 
 def score(value: float | None) -> str:
@@ -125,9 +121,9 @@ _SAID = {
     "dataset": lambda value: str(value),
     "protocol": lambda value: str(value),
     "model": lambda value: str(value),
-    "batch_size": lambda value: f"batch {value}",
-    "defense": lambda value: "no defence" if value == "none" else f"defence {value}",
-    "attack_point": lambda value: f"point {value}",
+    "batch_size": lambda value: f"batch{SPACE}{value}",
+    "defense": lambda value: f"no{SPACE}defence" if value == "none" else f"defence {value}",
+    "attack_point": lambda value: f"point {value}" if str(value)[:1].isdigit() else str(value),
     "attack": lambda value: str(value),
 }
 DIMENSIONS = tuple(_SAID)
@@ -140,7 +136,12 @@ def said(dimension: str, value: Any) -> str:
 
 def label(cell: Cell, dimensions: tuple[str, ...]) -> str:
     """A cell's name, made of the given coordinates."""
-    return " · ".join(said(name, getattr(cell, name)) for name in dimensions)
+    return joined(said(name, getattr(cell, name)) for name in dimensions)
+
+
+def joined(parts: Iterable[str]) -> str:
+    """Coordinates in one line; a line break never comes before the dot."""
+    return f"{SPACE}· ".join(parts)
 
 
 def shortened(text: str, length: int) -> str:
