@@ -2,6 +2,16 @@
 
 from seepage._core.errors import InputError, SeepageError, nearest, unknown_name
 from seepage._core.outcome import Outcome
+from seepage._core.progress import Progress, silent
 from seepage._core.streams import Streams
 
-__all__ = ["InputError", "Outcome", "SeepageError", "Streams", "nearest", "unknown_name"]
+__all__ = [
+    "InputError",
+    "Outcome",
+    "Progress",
+    "SeepageError",
+    "Streams",
+    "nearest",
+    "silent",
+    "unknown_name",
+]

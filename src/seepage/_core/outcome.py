@@ -28,7 +28,11 @@ class Outcome(Enum):
         "This attack does not apply to this set-up.",
         "Choose another attack; this one says nothing about the set-up.",
     )
-    FAILED = ("failed", "The attack stopped with an error.", "See the run's log; this is not evidence of privacy.")
+    FAILED = (
+        "failed",
+        "The attack stopped with an error.",
+        "See the run's log; this is not evidence of privacy.",
+    )
 
     def __init__(self, code: str, reason: str, advice: str) -> None:
         self.code = code

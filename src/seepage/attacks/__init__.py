@@ -1,1 +1,6 @@
-"""."""
+"""Attacks: observations in, claims out. An attack sees neither the truth nor the metrics."""
+
+from seepage.attacks.attack import Attack
+from seepage.attacks.inversion import GradientMatching
+
+__all__ = ["Attack", "GradientMatching"]

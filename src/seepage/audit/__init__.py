@@ -1,1 +1,27 @@
-"""."""
+"""The audit: the only room that holds both what was shared and what was true."""
+
+import sys
+
+from seepage import CallableAudit
+from seepage.audit.api import audit, run
+from seepage.audit.catalogue import ATTACKS, MODELS, make_attack, make_model
+from seepage.audit.document import command_line
+from seepage.audit.settings import Settings, make_settings
+from seepage.audit.source import Source, open_source
+
+__all__ = [
+    "ATTACKS",
+    "MODELS",
+    "Settings",
+    "Source",
+    "audit",
+    "command_line",
+    "make_attack",
+    "make_model",
+    "make_settings",
+    "open_source",
+    "run",
+]
+
+# `seepage.audit(frame, target=...)` is the one call users make, and this package bears the same name.
+sys.modules[__name__].__class__ = CallableAudit

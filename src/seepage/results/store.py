@@ -1,10 +1,10 @@
 """The run folder: what is in it, and how it is written so that a crash loses nothing finished.
 
-    runs/<name>/
-      run.json          settings, seed, versions: what this run is
-      records/*.parquet one file per finished cell, long format: pl.read_parquet("runs/x/records/*.parquet")
-      summary.json      written last
-      report.html
+runs/<name>/
+  run.json          settings, seed, versions: what this run is
+  records/*.parquet one file per finished cell, long format: pl.read_parquet("runs/x/records/*.parquet")
+  summary.json      written last
+  report.html
 """
 
 from __future__ import annotations

@@ -131,11 +131,12 @@ def _cell(cell: Cell, records: Sequence[Record], columns: Sequence[dict[str, Any
         "metrics": {name: _interval(scored, Measure(ATTACK, WHOLE, name)) for name in metrics},
         "baselines": {name: _interval(scored, Measure(name, WHOLE, "accuracy")) for name in BASELINES},
         "gain": {name: _gain(scored, name) for name in BASELINES},
-        "columns": [
-            column | {name: _interval(scored, Measure(name, column["name"], "accuracy")) for name in (ATTACK, *BASELINES)}
-            for column in columns
-        ],
+        "columns": [column | _column(scored, column["name"]) for column in columns],
     }  # fmt: skip
+
+
+def _column(scored: Sequence[Record], name: str) -> dict[str, dict[str, float | None] | None]:
+    return {source: _interval(scored, Measure(source, name, "accuracy")) for source in (ATTACK, *BASELINES)}
 
 
 _SCORED = {outcome.code for outcome in Outcome if outcome.scored}

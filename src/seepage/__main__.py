@@ -1,0 +1,5 @@
+"""``python -m seepage``."""
+
+from seepage.cli.main import main
+
+main()

@@ -1,0 +1,82 @@
+"""One call: a table in, a summary out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from seepage._core import Progress, silent
+from seepage.audit.document import command_line, make_summary, versions
+from seepage.audit.runner import run_audit
+from seepage.audit.settings import Settings, make_settings
+from seepage.audit.source import Source, open_source
+from seepage.data.schema import Task
+from seepage.results import SCHEMA_VERSION, Run, Summary
+
+
+def audit(
+    data: Any,
+    target: str | None = None,
+    *,
+    task: Task | None = None,
+    drop: tuple[str, ...] = (),
+    sensitive: tuple[str, ...] = (),
+    schema: str | Path | None = None,
+    out: str | Path | None = None,
+    progress: Progress = silent,
+    **settings: Any,
+) -> Summary:
+    """Audit a table: how much of it could a server read back from federated training?
+
+    Args:
+        data: a frame (polars or pandas), a path to a CSV or Parquet file, or a data set's name.
+        target: the column to predict.
+        task: ``binary``, ``multiclass`` or ``regression``; guessed when not given.
+        drop: columns to leave out.
+        sensitive: columns to put first in the report.
+        schema: a schema file to use instead of guessing.
+        out: a folder for records, summary and report; nothing is written without it.
+        progress: called with a label, the work done and the whole.
+        settings: anything of :class:`Settings`: ``protocol``, ``model``, ``batch_sizes``, ``attacks``, ``trials``,
+            ``seed``, ...
+
+    Returns:
+        The summary; in a notebook it shows itself as a table.
+
+    Example:
+        >>> import seepage
+        >>> from seepage.data import clinic
+        >>> result = seepage.audit(
+        ...     clinic(rows=400), target="died", batch_sizes=(2,), trials=2, clients=2, exposure=0,
+        ...     attack_points=("initialized",), attack_options={"steps": "20"},
+        ... )
+        >>> result.cells[0]["trials"]
+        2
+    """
+    checked = make_settings(**settings)
+    path = Path(schema) if schema else None
+    source = open_source(data, target, task=task, drop=drop, sensitive=sensitive, schema=path)
+    words = {
+        "task": task,
+        "drop": tuple(drop),
+        "sensitive": tuple(sensitive),
+        "schema": str(path) if path else None,
+    }
+    command = command_line(str(data) if isinstance(data, str | Path) else "FILE", target, checked, words)
+    return run(source, checked, out=Path(out) if out else None, command=command, progress=progress)
+
+
+def run(source: Source, settings: Settings, *, out: Path | None, command: str, progress: Progress = silent) -> Summary:
+    """Audit an opened table, and write the run folder if one is wanted (the report is the caller's to render)."""
+    head = {
+        "schema_version": SCHEMA_VERSION,
+        "command": command,
+        "settings": settings.model_dump(mode="json"),
+    }
+    folder = Run.create(out, head | {"dataset": source.name, "versions": versions()}) if out else None
+    findings = run_audit(source, settings, run=folder, progress=progress)
+    name = out.name if out else source.name
+    summary = make_summary(source, settings, findings, name=name, path=str(out) if out else None, command=command)
+    if folder:
+        folder.write("summary.json", summary.to_json())
+    return summary

@@ -1,0 +1,124 @@
+"""Turns findings into the summary document (``docs/reference/summary.md``)."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+from importlib.metadata import version
+from typing import Any
+
+from seepage.audit.runner import Findings
+from seepage.audit.settings import Settings
+from seepage.audit.source import Source
+from seepage.data import Schema
+from seepage.observation import Knowledge
+from seepage.results import SCHEMA_VERSION, Summary, summarise_cells
+
+
+def versions() -> dict[str, str]:
+    """What this ran on."""
+    packages = {name: version(name) for name in ("seepage", "torch", "numpy", "polars", "scikit-learn")}
+    return packages | {"python": platform.python_version()}
+
+
+def make_summary(
+    source: Source, settings: Settings, findings: Findings, *, name: str, path: str | None, command: str
+) -> Summary:
+    """The summary of a finished audit."""
+    columns = describe_columns(source.table.schema)
+    document: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "name": name,
+        "path": path,
+        "seed": settings.seed,
+        "versions": versions(),
+        "settings": settings.model_dump(mode="json"),
+        "command": command,
+        "dataset": describe_dataset(source, columns),
+        "threat_model": threat_model(settings),
+        "cells": summarise_cells(findings.records, columns),
+        "utility": findings.utility,
+        "not_tested": not_tested(settings),
+    }
+    if settings.reveal:
+        document["revealed"] = findings.revealed
+    return Summary(document)
+
+
+def describe_columns(schema: Schema) -> list[dict[str, Any]]:
+    """Names, kinds and sizes; no values."""
+    return [
+        {"name": c.name, "kind": c.kind, "cardinality": len(c.categories) or None, "sensitive": c.sensitive}
+        for c in schema.columns
+    ]
+
+
+def describe_dataset(source: Source, columns: list[dict[str, Any]]) -> dict[str, Any]:
+    """The data set's facts for the report."""
+    schema = source.table.schema
+    return {
+        "name": source.name,
+        "rows": len(source.table),
+        "target": schema.target.name,
+        "task": schema.target.task,
+        "columns": columns,
+        "dropped": [{"name": d.name, "reason": d.reason} for d in schema.dropped],
+        "notes": list(source.notes),
+    }
+
+
+def threat_model(settings: Settings) -> dict[str, Any]:
+    """Who attacks, what it sees and knows."""
+    sent = {
+        "fedsgd": "Each client's gradient of one mini batch, in every attacked round, before averaging.",
+        "fedavg": "Each client's change of the model after local training, in every attacked round, before averaging.",
+    }
+    described = Knowledge(labels=settings.labels_known, ranges=settings.ranges_known).describe()
+    return {
+        "adversary": "An honest-but-curious server: it follows the protocol and tries to read rows from the updates.",
+        "sees": [sent[settings.protocol], "The global model of every round."],
+        **described,
+    }
+
+
+def not_tested(settings: Settings) -> list[str]:
+    """What this run says nothing about."""
+    other = "FedAvg" if settings.protocol == "fedsgd" else "FedSGD"
+    sentences = [
+        "Stronger attacks than the ones listed. A low number here is not a proof of privacy.",
+        "Defences: none was in place (no noise, no clipping, no secure aggregation).",
+        f"Other protocols ({other}), other models and other batch sizes than the ones listed.",
+        "A malicious server, or clients that attack each other.",
+        "Membership and property inference.",
+    ]
+    if settings.labels_known:
+        sentences.append("An attacker without the labels, which is weaker.")
+    return sentences
+
+
+def command_line(data: str, target: str | None, settings: Settings, extra: dict[str, Any]) -> str:
+    """The command that repeats this audit."""
+    words = ["seepage", "audit", "--data", data]
+    if target:
+        words += ["--target", target]
+    defaults = Settings()
+    for name, value in (settings.model_dump() | extra).items():
+        if value == getattr(defaults, name, None) or (name in extra and not value):
+            continue
+        words += _option(name, value)
+    return shlex.join(words)
+
+
+_NAMES = {"batch_sizes": "batch-size", "model_options": "model-option", "attack_options": "attack-option"}
+_FLAGS = {"labels_known": "--labels-unknown", "local_statistics": "--global-statistics"}  # true unless said
+
+
+def _option(name: str, value: Any) -> list[str]:
+    flag = "--" + _NAMES.get(name, name.replace("_", "-"))
+    if isinstance(value, bool):
+        return [_FLAGS.get(name, flag)]
+    if isinstance(value, dict):
+        return [word for key, entry in value.items() for word in (flag, f"{key}={entry}")]
+    if isinstance(value, tuple | list):
+        return [flag, ",".join(str(entry) for entry in value)]
+    return [flag, "all" if value is None else str(value)]

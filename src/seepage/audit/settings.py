@@ -1,0 +1,137 @@
+"""Everything that can change a number of an audit, in one checked object."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from seepage._core import InputError, unknown_name
+from seepage.data import IID, ByColumn, Dirichlet, Partition, QuantitySkew
+from seepage.federation import Automatic, FedAvg, FederatedProtocol, FedSGD, Milestones, Schedule
+
+ProtocolName = Literal["fedsgd", "fedavg"]
+PartitionName = Literal["iid", "dirichlet", "quantity", "column"]
+
+
+class Settings(BaseModel):
+    """The settings of an audit. Unknown names stop with the nearest valid one.
+
+    ``trials`` counts attacked batches per cell: clients are attacked together, and further federations with new splits
+    and new initial parameters are trained until there are enough.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    protocol: ProtocolName = "fedsgd"
+    model: str = "mlp"
+    model_options: dict[str, str] = Field(default_factory=dict)
+    batch_sizes: tuple[int, ...] = (8,)
+    attacks: tuple[str, ...] = ("gradient_matching",)
+    attack_options: dict[str, str] = Field(default_factory=dict)
+    attack_points: tuple[str, ...] = ("initialized", "final")
+    trials: int = 10
+    seed: int = 0
+    clients: int | None = None
+    partition: PartitionName = "iid"
+    alpha: float = 1.0
+    partition_column: str | None = None
+    exposure: float | None = None
+    learning_rate: float = 0.01
+    local_rows: int | None = 32
+    local_batches: int | None = None
+    local_epochs: int = 1
+    fixed_batch: bool = False
+    positive_weight: float = 1.0
+    numbers: Literal["standard", "minmax", "none"] = "standard"
+    standardise_onehot: bool = False
+    local_statistics: bool = True
+    labels_known: bool = True
+    ranges_known: bool = False
+    deviation: Literal["client", "global"] = "client"
+    reveal: bool = False
+
+    @field_validator("batch_sizes", "attacks", "attack_points")
+    @classmethod
+    def _not_empty(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not value or len(set(value)) != len(value):
+            raise ValueError("needs at least one entry, each once")
+        return value
+
+    @field_validator("trials", "clients", "local_epochs")
+    @classmethod
+    def _positive(cls, value: int | None) -> int | None:
+        if value is not None and value < 1:
+            raise ValueError("must be at least 1")
+        return value
+
+    @field_validator("learning_rate", "positive_weight")
+    @classmethod
+    def _above_zero(cls, value: float) -> float:
+        if not value > 0:
+            raise ValueError("must be above 0")
+        return value
+
+    @property
+    def client_count(self) -> int:
+        """10 clients for FedSGD and 3 for FedAvg unless said otherwise, as in document 002."""
+        return self.clients or (10 if self.protocol == "fedsgd" else 3)
+
+    def make_partition(self) -> Partition:
+        """How rows are divided over clients."""
+        if self.partition == "dirichlet":
+            return Dirichlet(clients=self.client_count, alpha=self.alpha)
+        if self.partition == "quantity":
+            return QuantitySkew(clients=self.client_count, alpha=self.alpha)
+        if self.partition == "column":
+            if not self.partition_column:
+                raise InputError("Partition by column needs the column's name (--partition-column).")
+            return ByColumn(column=self.partition_column)
+        return IID(clients=self.client_count)
+
+    def make_schedule(self) -> Schedule:
+        """When updates are attacked: names of the automatic points, ``auto`` for all five, or exposures."""
+        if self.attack_points == ("auto",):
+            return Automatic()
+        try:
+            return Milestones(exposures=tuple(float(point) for point in self.attack_points))
+        except ValueError:
+            return Automatic(keep=self.attack_points)
+
+    def make_protocol(self, batch_size: int) -> FederatedProtocol:
+        """The protocol at one batch size."""
+        if self.protocol == "fedsgd":
+            return FedSGD(
+                batch_size=batch_size,
+                learning_rate=self.learning_rate,
+                exposure=25.0 if self.exposure is None else self.exposure,
+                schedule=self.make_schedule(),
+                fixed_batch=self.fixed_batch,
+            )
+        return FedAvg(
+            batch_size=batch_size,
+            local_rows=self.local_rows,
+            local_batches=self.local_batches,
+            local_epochs=self.local_epochs,
+            learning_rate=self.learning_rate,
+            exposure=24.0 if self.exposure is None else self.exposure,
+            schedule=self.make_schedule(),
+            fixed_batch=self.fixed_batch,
+        )
+
+
+def make_settings(**values: Any) -> Settings:
+    """Settings from plain values; a mistake is one sentence."""
+    for name in values:
+        if name not in Settings.model_fields:
+            raise unknown_name("setting", name, Settings.model_fields)
+    for name, allowed in (("protocol", ProtocolName), ("partition", PartitionName)):
+        if name in values and values[name] not in get_args(allowed):
+            raise unknown_name(name, str(values[name]), get_args(allowed))
+    try:
+        return Settings(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        message = first["msg"].removeprefix("Value error, ")
+        raise InputError(f"Setting {where!r} is {first['input']!r}: {message}.") from None

@@ -1,0 +1,152 @@
+"""`seepage audit`: the audit from the command line."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from seepage._core import InputError
+from seepage.cli.console import ProgressBars, console, print_summary
+
+Text = Annotated[str | None, typer.Option()]
+
+
+def audit(
+    data: Annotated[str, typer.Option(help="A data set's name (see `seepage data list`), or a CSV or Parquet file.")],
+    target: Annotated[str | None, typer.Option(help="The column to predict; named data sets know theirs.")] = None,
+    protocol: Annotated[str, typer.Option(help="fedsgd or fedavg.")] = "fedsgd",
+    model: Annotated[str, typer.Option(help="mlp, mlp_tableak, resnet, ft_transformer, tabnet or linear.")] = "mlp",
+    batch_size: Annotated[str, typer.Option(help="Rows of a mini batch; several with commas.")] = "8",
+    attacks: Annotated[str, typer.Option(help="Attacks, with commas.")] = "gradient_matching",
+    trials: Annotated[int, typer.Option(help="Attacked batches per cell.")] = 10,
+    seed: Annotated[int, typer.Option(help="Everything random comes from it.")] = 0,
+    out: Annotated[str, typer.Option(help="Folder for the run; `auto` names one below runs/.")] = "auto",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print summary.json on stdout, and nothing else there.")
+    ] = False,
+    reveal: Annotated[
+        bool, typer.Option(help="Show true and reconstructed rows in the report. They are private.")
+    ] = False,
+    task: Annotated[str | None, typer.Option(help="binary, multiclass or regression; guessed when not given.")] = None,
+    schema: Annotated[Path | None, typer.Option(help="A schema file (see `seepage data schema`).")] = None,
+    drop: Annotated[str | None, typer.Option(help="Columns to leave out, with commas.")] = None,
+    sensitive: Annotated[str | None, typer.Option(help="Columns to put first in the report, with commas.")] = None,
+    fallback: Annotated[str | None, typer.Option(help="A data set to take if the named one cannot be fetched.")] = None,
+    attack_points: Annotated[
+        str,
+        typer.Option(help="initialized, 25%, 50%, 75%, final; or auto for all five; or exposures such as 0,1,5."),
+    ] = "initialized,final",
+    attack_option: Annotated[
+        list[str] | None, typer.Option(help="A setting of the attacks, such as steps=2000.")
+    ] = None,
+    model_option: Annotated[list[str] | None, typer.Option(help="A setting of the model, such as width=64.")] = None,
+    clients: Annotated[int | None, typer.Option(help="Clients; 10 for fedsgd, 3 for fedavg.")] = None,
+    partition: Annotated[str, typer.Option(help="iid, dirichlet, quantity or column.")] = "iid",
+    alpha: Annotated[float, typer.Option(help="Of dirichlet and quantity: smaller is more uneven.")] = 1.0,
+    partition_column: Annotated[str | None, typer.Option(help="Of `--partition column`.")] = None,
+    exposure: Annotated[float | None, typer.Option(help="Train until each client saw its rows this often.")] = None,
+    learning_rate: Annotated[float, typer.Option(help="Of the server (fedsgd) or the local steps (fedavg).")] = 0.01,
+    local_rows: Annotated[str, typer.Option(help="fedavg: rows each client works on, or `all`.")] = "32",
+    local_batches: Annotated[int | None, typer.Option(help="fedavg: mini batches a round; all when not given.")] = None,
+    local_epochs: Annotated[int, typer.Option(help="fedavg: passes over the rows before sending.")] = 1,
+    fixed_batch: Annotated[bool, typer.Option(help="Attack the same batch of each client at every point.")] = False,
+    positive_weight: Annotated[float, typer.Option(help="Weight of the positive class in the loss.")] = 1.0,
+    numbers: Annotated[str, typer.Option(help="standard, minmax or none.")] = "standard",
+    standardise_onehot: Annotated[bool, typer.Option(help="Standardise one-hot inputs too, as TabLeak does.")] = False,
+    global_statistics: Annotated[bool, typer.Option(help="Clients scale with pooled statistics.")] = False,
+    labels_unknown: Annotated[bool, typer.Option(help="The attacker does not know the labels.")] = False,
+    ranges_known: Annotated[bool, typer.Option(help="The attacker knows the range of every number.")] = False,
+    deviation: Annotated[str, typer.Option(help="Tolerance from the client's deviation, or global.")] = "client",
+) -> None:
+    """Train a federation on a table, attack what the server sees, and report how much of the rows it reads back."""
+    from seepage.audit import command_line, make_settings, open_source, run  # torch takes seconds to load
+
+    settings = make_settings(
+        protocol=protocol,
+        model=model,
+        model_options=_options("--model-option", model_option),
+        batch_sizes=_integers("--batch-size", batch_size),
+        attacks=_names(attacks),
+        attack_options=_options("--attack-option", attack_option),
+        attack_points=_names(attack_points),
+        trials=trials,
+        seed=seed,
+        clients=clients,
+        partition=partition,
+        alpha=alpha,
+        partition_column=partition_column,
+        exposure=exposure,
+        learning_rate=learning_rate,
+        local_rows=None if local_rows == "all" else _integers("--local-rows", local_rows)[0],
+        local_batches=local_batches,
+        local_epochs=local_epochs,
+        fixed_batch=fixed_batch,
+        positive_weight=positive_weight,
+        numbers=numbers,
+        standardise_onehot=standardise_onehot,
+        local_statistics=not global_statistics,
+        labels_known=not labels_unknown,
+        ranges_known=ranges_known,
+        deviation=deviation,
+        reveal=reveal,
+    )
+    chosen: dict[str, Any] = {
+        "task": task,
+        "drop": _names(drop),
+        "sensitive": _names(sensitive),
+        "schema": schema,
+    }
+    source = open_source(data, target, fallback=fallback, **chosen)
+    for note in source.notes:
+        typer.echo(f"note: {note}", err=True)
+    folder = _folder(out, f"{source.name}-{protocol}-{model}")
+    command = command_line(source.name if source.notes else data, target, settings, chosen)
+    with ProgressBars() as bars:
+        summary = run(source, settings, out=folder, command=command, progress=bars)
+    _finish(summary, folder, as_json)
+
+
+def _finish(summary: Any, folder: Path, as_json: bool) -> None:
+    from seepage.report import write_report
+    from seepage.results import Run
+
+    report = write_report(Run.open(folder))
+    if as_json:
+        typer.echo(summary.to_json(), nl=False)
+        return
+    print_summary(summary)
+    console.print(f"Report   {report}", highlight=False, soft_wrap=True)
+    console.print(f"Summary  {folder / 'summary.json'}", highlight=False, soft_wrap=True)
+
+
+def _folder(out: str, stem: str) -> Path:
+    """The run folder: the one asked for, or a new one below runs/ named after the audit and the time."""
+    if out != "auto":
+        return Path(out)
+    base = Path("runs") / f"{stem}-{datetime.datetime.now():%Y%m%d-%H%M%S}"
+    folder, number = base, 2
+    while folder.exists():
+        folder, number = base.with_name(f"{base.name}-{number}"), number + 1
+    return folder
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
+
+
+def _integers(option: str, text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in _names(text)) or (int(text),)
+    except ValueError:
+        raise InputError(f"{option} is {text!r}; it takes whole numbers, with commas between them.") from None
+
+
+def _options(option: str, entries: list[str] | None) -> dict[str, str]:
+    pairs = [entry.partition("=") for entry in entries or []]
+    for entry, equals, _ in pairs:
+        if not equals:
+            raise InputError(f"{option} {entry!r} is not of the form name=value.")
+    return {name.strip(): value.strip() for name, _, value in pairs}

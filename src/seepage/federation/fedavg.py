@@ -1,0 +1,126 @@
+"""FedAvg: each client trains locally and sends the change; the server averages by the rows processed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seepage._core import InputError
+from seepage.federation.exposure import EVERY_POINT, Clock, Schedule
+from seepage.federation.fedsgd import Computation, batches, check_batch, sum_over
+from seepage.models import Learner, Parameters, Traced
+from seepage.observation import Exchange
+
+
+@dataclass(frozen=True, kw_only=True)
+class FedAvg:
+    """Federated averaging with full participation and plain local SGD.
+
+    Args:
+        batch_size: rows of one local step.
+        local_rows: each client works on a fixed set of this many of its rows; None for all it has.
+        local_batches: use only this many mini batches in a round; None for a whole pass.
+        local_epochs: passes over the round's rows before sending.
+        learning_rate: of the local steps. Document 002 does not state it; document 000 uses 0.01.
+        exposure, schedule, fixed_batch: as in FedSGD.
+    """
+
+    batch_size: int = 32
+    local_rows: int | None = 32
+    local_batches: int | None = None
+    local_epochs: int = 1
+    learning_rate: float = 0.01
+    exposure: float = 24.0
+    schedule: Schedule = EVERY_POINT
+    fixed_batch: bool = False
+
+    name = "fedavg"
+
+    def __post_init__(self) -> None:
+        if self.local_epochs < 1:
+            raise InputError(f"There are {self.local_epochs} local epochs; at least 1 is needed.")
+        if self.local_batches is not None and self.local_batches < 1:
+            raise InputError(f"There are {self.local_batches} local batches; at least 1 is needed.")
+        if self.local_rows is not None and self.local_rows < self.batch_size:
+            raise InputError(
+                f"The batch size {self.batch_size} is larger than the {self.local_rows} local rows of each client."
+            )
+
+    def clock(self, sizes: Sequence[int]) -> Clock:
+        """Rounds of one pass for each client (a fraction when a round makes several passes)."""
+        check_batch(self.local_rows or self.batch_size, sizes)
+        check_batch(self.batch_size, sizes)
+        return Clock(tuple(Fraction(self._available(n), self._per_round(n) * self.local_epochs) for n in sizes))
+
+    def work(self, rows: np.ndarray, generator: np.random.Generator) -> Iterator[np.ndarray]:
+        """Which rows a client uses, round after round: (steps, batch) places.
+
+        The first pass of a round uses the rows in the order they were drawn; every further pass shuffles them.
+        """
+        local = rows if self.local_rows is None else generator.permutation(rows)[: self.local_rows]
+        count = self._per_round(len(rows)) // self.batch_size
+        stream = batches(local, self.batch_size, generator)
+        while True:
+            first = np.stack([next(stream) for _ in range(count)])
+            passes = [first] + [
+                generator.permutation(first.reshape(-1)).reshape(first.shape) for _ in range(self.local_epochs - 1)
+            ]
+            yield np.concatenate(passes)
+
+    def exchange(self, plan: np.ndarray) -> Exchange:
+        """The rules of a round, as the server knows them."""
+        return Exchange(
+            protocol="fedavg",
+            rows=plan.size // self.local_epochs,
+            batch_size=self.batch_size,
+            local_epochs=self.local_epochs,
+            learning_rate=self.learning_rate,
+        )
+
+    def computation(self, learner: Learner) -> Computation:
+        """What the clients send, for (clients, steps, batch, width) inputs.
+
+        One step of all clients is recorded once and replayed for every local step, so a pass may be of any length.
+        """
+
+        def one(parameters: Parameters, x: Tensor, y: Tensor) -> Parameters:
+            return learner.local_steps(parameters, x, y, self.learning_rate, noisy=learner.has_noise)
+
+        step = Traced(one)
+
+        def train(parameters: Parameters, x: Tensor, y: Tensor) -> Parameters:
+            current = {name: value.expand(len(x), *value.shape).contiguous() for name, value in parameters.items()}
+            for number in range(x.shape[1]):
+                current = step(current, x[:, number], y[:, number])
+            return {name: value - parameters[name] for name, value in current.items()}
+
+        return train
+
+    def aggregate(self, parameters: Parameters, updates: Sequence[Parameters], weights: Sequence[int]) -> Parameters:
+        """Add the mean change, weighted by the rows each client processed."""
+        total = sum(weights)
+        shares, start = [], 0
+        for update in updates:
+            count = len(next(iter(update.values())))
+            shares.append(torch.tensor(weights[start : start + count], dtype=torch.float32) / total)
+            start += count
+
+        def mean(name: str) -> Tensor:
+            parts = [u[name] * s.view(-1, *[1] * (u[name].dim() - 1)) for u, s in zip(updates, shares, strict=True)]
+            return sum_over(parts)
+
+        return {name: value + mean(name) for name, value in parameters.items()}
+
+    def _available(self, rows: int) -> int:
+        """The client's effective size: whole batches of what it may use."""
+        return (self.local_rows or rows) // self.batch_size * self.batch_size
+
+    def _per_round(self, rows: int) -> int:
+        """Rows behind one update."""
+        whole = self._available(rows)
+        return whole if self.local_batches is None else min(whole, self.local_batches * self.batch_size)

@@ -1,0 +1,95 @@
+"""FedSGD: each client sends the gradient of one mini batch a round; the server takes the unweighted mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from torch import Tensor
+
+from seepage._core import InputError
+from seepage.federation.exposure import EVERY_POINT, Clock, Schedule
+from seepage.models import Learner, Parameters, Traced
+from seepage.observation import Exchange
+
+Computation = Callable[[Parameters, Tensor, Tensor], Parameters]  # parameters, inputs, targets -> updates
+
+
+@dataclass(frozen=True, kw_only=True)
+class FedSGD:
+    """Plain federated gradient descent with full participation.
+
+    Args:
+        batch_size: rows behind each gradient.
+        learning_rate: of the server.
+        exposure: the run ends when the least exposed client has gone through its data this often.
+        schedule: when updates are attacked.
+        fixed_batch: attack the same batch of each client at every point (its first one), which separates the effect of
+            training from that of the batch.
+    """
+
+    batch_size: int = 8
+    learning_rate: float = 0.01
+    exposure: float = 25.0
+    schedule: Schedule = EVERY_POINT
+    fixed_batch: bool = False
+
+    name = "fedsgd"
+
+    def clock(self, sizes: Sequence[int]) -> Clock:
+        """Rounds of one pass for each client."""
+        check_batch(self.batch_size, sizes)
+        return Clock(tuple(Fraction(size // self.batch_size) for size in sizes))
+
+    def work(self, rows: np.ndarray, generator: np.random.Generator) -> Iterator[np.ndarray]:
+        """Which rows a client uses, round after round: (1, batch) places."""
+        for batch in batches(rows, self.batch_size, generator):
+            yield batch[None]
+
+    def exchange(self, plan: np.ndarray) -> Exchange:
+        """The rules of a round, as the server knows them."""
+        return Exchange(protocol="fedsgd", rows=plan.size, batch_size=plan.size)
+
+    def computation(self, learner: Learner) -> Computation:
+        """What the clients send, for (clients, 1, batch, width) inputs."""
+
+        def gradients(parameters: Parameters, x: Tensor, y: Tensor) -> Parameters:
+            return learner.gradients(parameters, x[:, 0], y[:, 0], noisy=learner.has_noise)
+
+        return Traced(gradients)
+
+    def aggregate(self, parameters: Parameters, updates: Sequence[Parameters], weights: Sequence[int]) -> Parameters:
+        """One step of the server along the mean gradient. ``weights`` do not count here."""
+        clients = sum(len(next(iter(update.values()))) for update in updates)
+        return {
+            name: value - self.learning_rate * sum_over([update[name] for update in updates]) / clients
+            for name, value in parameters.items()
+        }
+
+
+def check_batch(batch_size: int, sizes: Sequence[int]) -> None:
+    """A batch must fit the smallest client."""
+    if batch_size < 1:
+        raise InputError(f"The batch size is {batch_size}; it must be at least 1.")
+    if batch_size > min(sizes):
+        raise InputError(
+            f"The batch size {batch_size} is larger than the smallest client, which has {min(sizes)} rows; "
+            "use smaller batches or fewer clients."
+        )
+
+
+def batches(rows: np.ndarray, size: int, generator: np.random.Generator) -> Iterator[np.ndarray]:
+    """Mini batches for ever: each pass is a new order, and its incomplete last batch is left out."""
+    while True:
+        order = generator.permutation(rows)
+        yield from order[: len(rows) // size * size].reshape(-1, size)
+
+
+def sum_over(parts: Sequence[Tensor]) -> Tensor:
+    """The sum over clients of updates that come in groups."""
+    total = parts[0].sum(0)
+    for part in parts[1:]:
+        total = total + part.sum(0)
+    return total

@@ -1,0 +1,184 @@
+"""Runs a protocol over a population and keeps what was shared and what was true, apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seepage._core import Progress, Streams, silent
+from seepage.federation.exposure import FINAL, Clock, Schedule
+from seepage.federation.fedsgd import Computation
+from seepage.federation.population import Population
+from seepage.federation.trace import AttackPoint, Moment, Trace, Truth
+from seepage.federation.utility import utility
+from seepage.models import Learner, Parameters, scoped_randomness
+from seepage.observation import Exchange, Knowledge, Observation
+
+
+class FederatedProtocol(Protocol):
+    """What a horizontal protocol must say; the simulation does the rest."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def exposure(self) -> float: ...
+    @property
+    def schedule(self) -> Schedule: ...
+    @property
+    def fixed_batch(self) -> bool: ...
+
+    def clock(self, sizes: Sequence[int]) -> Clock: ...
+    def work(self, rows: np.ndarray, generator: np.random.Generator) -> Iterator[np.ndarray]: ...
+    def exchange(self, plan: np.ndarray) -> Exchange: ...
+    def computation(self, learner: Learner) -> Computation: ...
+    def aggregate(
+        self, parameters: Parameters, updates: Sequence[Parameters], weights: Sequence[int]
+    ) -> Parameters: ...
+
+
+Plans = list[np.ndarray]  # for each client, (steps, batch) places of its rows
+
+
+@dataclass(frozen=True)
+class Round:
+    """The clients' work in one round: groups of clients with equal shapes, and what each group sent."""
+
+    groups: list[list[int]]
+    updates: list[Parameters]
+
+    def of_client(self, client: int) -> Parameters:
+        """One client's update."""
+        for group, update in zip(self.groups, self.updates, strict=True):
+            if client in group:
+                return {name: value[group.index(client)].clone() for name, value in update.items()}
+        raise KeyError(client)
+
+
+class Clients:
+    """Computes the updates of all clients, those with equal shapes in one vectorised call."""
+
+    def __init__(self, protocol: FederatedProtocol, population: Population) -> None:
+        self.population = population
+        self._compute = protocol.computation(population.learner)
+
+    def __call__(self, parameters: Parameters, plans: Plans) -> Round:
+        shapes: dict[tuple[int, ...], list[int]] = {}
+        for client, plan in enumerate(plans):
+            shapes.setdefault(plan.shape, []).append(client)
+        groups = list(shapes.values())
+        updates = []
+        for group in groups:
+            places = torch.from_numpy(np.stack([plans[client] for client in group]))
+            updates.append(self._compute(parameters, self.population.x[places], self.population.y[places]))
+        return Round(groups, updates)
+
+
+def simulate(
+    protocol: FederatedProtocol,
+    population: Population,
+    knowledge: Knowledge,
+    streams: Streams,
+    *,
+    progress: Progress = silent,
+) -> Trace:
+    """Train until the exposure target and record the attacked rounds.
+
+    Attacked updates are those the clients computed before the server averaged them. Validation is measured at every
+    attack point and once per exposure; the test scores are those of the parameters with the lowest validation loss.
+    """
+    clock = protocol.clock(population.sizes)
+    total = clock.rounds_until(protocol.exposure)
+    attacked = {number: name for name, number in protocol.schedule.rounds(clock, total).items()}
+    checked = {clock.rounds_until(exposure) for exposure in range(1, int(protocol.exposure) + 1)} | {total}
+    workers = [protocol.work(rows, streams.numpy("batches", client)) for client, rows in enumerate(population.owned)]
+    clients, parameters = Clients(protocol, population), population.learner.initial()
+    first: Plans | None = None
+    points: list[AttackPoint] = []
+    best = _Best(population)
+    noise = scoped_randomness(streams.integer("dropout")) if population.learner.has_noise else nullcontext()
+    with torch.no_grad(), noise:
+        for number in range(1, total + 1):
+            plans = [next(worker) for worker in workers]
+            first = first or plans
+            sent = clients(parameters, plans)
+            if number in attacked:
+                shown, secret = (clients(parameters, first), first) if protocol.fixed_batch else (sent, plans)
+                # Exposure counts the work behind the attacked update; the first update is exposure 0 (document 002).
+                seen = clock.exposures(number if number > 1 else 0)
+                moment = Moment(name=attacked[number], round=number, exposures=seen)
+                scores = best.offer(parameters, moment)
+                points.append(_attack_point(protocol, population, knowledge, moment, parameters, shown, secret, scores))
+            weights = [plans[client].size for group in sent.groups for client in group]
+            parameters = protocol.aggregate(parameters, sent.updates, weights)
+            if number in checked:
+                best.offer(parameters, Moment(name=FINAL, round=number, exposures=clock.exposures(number)))
+            progress("training", number, total)
+    return best.trace(points)
+
+
+class _Best:
+    """Remembers the parameters with the lowest validation loss."""
+
+    def __init__(self, population: Population) -> None:
+        self._population = population
+        self._loss = float("inf")
+        self._kept: tuple[Moment, Parameters, Mapping[str, float]] | None = None
+
+    def offer(self, parameters: Parameters, moment: Moment) -> Mapping[str, float]:
+        scores = self._scores(parameters, self._population.validation)
+        if self._kept is None or scores["loss"] < self._loss:
+            self._loss = scores["loss"]
+            self._kept = moment, parameters, scores
+        return scores
+
+    def trace(self, points: Sequence[AttackPoint]) -> Trace:
+        assert self._kept is not None  # the last round is always offered
+        moment, parameters, scores = self._kept
+        test = self._scores(parameters, self._population.test)
+        return Trace(points=tuple(points), best=moment, best_validation=scores, test=test)
+
+    def _scores(self, parameters: Parameters, rows: tuple[Tensor, Tensor]) -> dict[str, float]:
+        return utility(self._population.learner, parameters, *rows, target_scale=self._population.target_scale)
+
+
+def _attack_point(
+    protocol: FederatedProtocol,
+    population: Population,
+    knowledge: Knowledge,
+    moment: Moment,
+    parameters: Parameters,
+    shown: Round,
+    plans: Plans,
+    scores: Mapping[str, Any],
+) -> AttackPoint:
+    observations, truths = [], []
+    for client, plan in enumerate(plans):
+        exchange = protocol.exchange(plan)
+        places = plan.reshape(-1)[: exchange.rows]
+        labels = population.y[torch.from_numpy(places)].clone() if knowledge.labels else None
+        observations.append(
+            Observation(
+                learner=population.learner,
+                layout=population.encoder.layout,
+                parameters=parameters,
+                update=shown.of_client(client),
+                exchange=exchange,
+                labels=labels,
+            )
+        )
+        table = population.tables[client]
+        truths.append(
+            Truth(
+                rows=table.take(places - population.owned[client][0]),
+                encoder=population.encoder,
+                statistics=population.statistics[client],
+                client_rows=table,
+            )
+        )
+    return AttackPoint(moment=moment, observations=tuple(observations), truths=tuple(truths), validation=dict(scores))

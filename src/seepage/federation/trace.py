@@ -1,0 +1,64 @@
+"""What a protocol returns: what was shared and what was true, as two values that never meet in one object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from seepage.data import Encoder, Statistics, Table
+from seepage.observation import Observation
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truth:
+    """The secret of one client: only the evaluation may hold it.
+
+    Args:
+        rows: the attacked rows.
+        encoder, statistics: how this client encoded them; the scale is the client's own.
+        client_rows: all rows of the client, for its marginals and deviations.
+    """
+
+    rows: Table
+    encoder: Encoder
+    statistics: Statistics
+    client_rows: Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """When something happened: the round (from 1) and how often the clients had gone through their data by then."""
+
+    name: str
+    round: int
+    exposures: tuple[float, ...]
+
+    @property
+    def exposure(self) -> dict[str, float]:
+        return {
+            "min": float(min(self.exposures)),
+            "mean": float(np.mean(self.exposures)),
+            "max": float(max(self.exposures)),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackPoint:
+    """All clients' updates of one attacked round, before the server averaged them."""
+
+    moment: Moment
+    observations: tuple[Observation, ...]
+    truths: tuple[Truth, ...]
+    validation: Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trace:
+    """A federated training run: its attack points in order, and the test scores of the best checkpoint."""
+
+    points: tuple[AttackPoint, ...]
+    best: Moment
+    best_validation: Mapping[str, float]
+    test: Mapping[str, float]

@@ -1,0 +1,51 @@
+"""What one gets without looking at the update. An attack leaks only what it has beyond these.
+
+- ``prior``: every row is the client's mean and mode. It needs the client's own statistics, so it is a strong guess.
+- ``uniform``: numbers uniform over the observed range, categories uniform.
+- ``marginal``: draws from the data set's columns, numbers from histograms of 100 equal bins (document 000's random
+  baseline).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from seepage.metrics.reference import BINS, Reference
+
+Guess = tuple[np.ndarray, np.ndarray]  # numbers and codes
+Guesser = Callable[[int, Reference, Reference, np.random.Generator], Guess]
+
+
+def prior(rows: int, client: Reference, whole: Reference, generator: np.random.Generator) -> Guess:
+    """The client's mean and mode, in every row."""
+    modes = np.array([share.argmax() for share in client.shares], dtype=np.int64)
+    return np.tile(client.table.numbers.mean(0), (rows, 1)), np.tile(modes, (rows, 1))
+
+
+def uniform(rows: int, client: Reference, whole: Reference, generator: np.random.Generator) -> Guess:
+    """Anything in the range, any category."""
+    numbers = generator.uniform(whole.low, whole.high, size=(rows, len(whole.low)))
+    sizes = np.array([len(share) for share in whole.shares], dtype=np.int64)
+    return numbers, generator.integers(0, sizes, size=(rows, len(sizes)))
+
+
+def marginal(rows: int, client: Reference, whole: Reference, generator: np.random.Generator) -> Guess:
+    """Draws from the data set's own columns, each by itself."""
+    numbers = np.empty((rows, len(whole.low)))
+    for j, histogram in enumerate(whole.histograms):
+        bins = generator.choice(BINS, size=rows, p=histogram / histogram.sum())
+        width = (whole.high[j] - whole.low[j]) / BINS
+        numbers[:, j] = whole.low[j] + (bins + generator.uniform(size=rows)) * width
+    codes = np.empty((rows, len(whole.shares)), dtype=np.int64)
+    for j, share in enumerate(whole.shares):
+        codes[:, j] = generator.choice(len(share), size=rows, p=share)
+    return numbers, codes
+
+
+GUESSERS: dict[str, tuple[Guesser, bool]] = {  # name: function, whether it is random
+    "prior": (prior, False),
+    "uniform": (uniform, True),
+    "marginal": (marginal, True),
+}

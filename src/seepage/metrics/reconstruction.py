@@ -1,0 +1,142 @@
+"""How much of the truth a claim holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from seepage.data import Encoder, Table
+from seepage.federation import Truth
+from seepage.metrics.baselines import GUESSERS, Guess
+from seepage.metrics.matching import l1_cost, match_rows
+from seepage.metrics.reference import Reference
+from seepage.observation import Claim, Knowledge
+from seepage.results import ATTACK, WHOLE, Measure
+
+TOLERANCE = 0.319  # a number is right within this many deviations (documents 000 and 002)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluator:
+    """Scores claims against truths, and the baselines beside them.
+
+    A cell is right if the category is equal or the number is within ``TOLERANCE`` deviations. Rows are matched by the
+    L1 distance of the encoded rows (document 002); ``accuracy_tableak`` matches by the number of right cells (000).
+
+    Args:
+        whole: marginals of the whole training part.
+        deviation: whose standard deviation makes the tolerance: the ``client``'s (document 002) or ``global`` (000).
+        draws: Monte Carlo draws of the random baselines.
+    """
+
+    whole: Reference
+    deviation: Literal["client", "global"] = "client"
+    draws: int = 20
+    _clients: dict[int, Reference] = field(default_factory=dict, repr=False, compare=False)
+
+    def __call__(
+        self, claim: Claim, truth: Truth, knowledge: Knowledge, generator: np.random.Generator
+    ) -> dict[Measure, float]:
+        """Every number about one claim; nothing when the claim holds no rows."""
+        if claim.rows is None or not claim.outcome.scored:
+            return {}
+        client = self._client(truth.client_rows)
+        sheet = _Sheet(truth, client, self.whole if self.deviation == "global" else client)
+        guess = truth.encoder.decode(claim.rows, truth.statistics, project=knowledge.ranges)
+        values = sheet.measures(ATTACK, guess, claim.rows) | sheet.diagnostics(guess, claim.rows)
+        for name, (guesser, random) in GUESSERS.items():
+            rounds = [
+                sheet.measures(name, guesser(len(truth.rows), client, self.whole, generator))
+                for _ in range(self.draws if random else 1)
+            ]
+            values |= {key: float(np.mean([scores[key] for scores in rounds])) for key in rounds[0]}
+        return values
+
+    def _client(self, table: Table) -> Reference:
+        """A client's marginals, computed once."""
+        if id(table) not in self._clients:
+            self._clients[id(table)] = Reference.of(table)
+        return self._clients[id(table)]
+
+
+class _Sheet:
+    """The true rows of one batch and everything a guess is held against."""
+
+    def __init__(self, truth: Truth, client: Reference, scale: Reference) -> None:
+        self.rows: Table = truth.rows
+        self.encoder: Encoder = truth.encoder
+        self.statistics = truth.statistics
+        self.encoded = truth.encoder.encode(truth.rows, truth.statistics)
+        self.client = client
+        self.deviation = np.where(scale.deviation > 0, scale.deviation, 1.0)
+        self.schema = truth.rows.schema
+
+    def right(self, guess: Guess) -> np.ndarray:
+        """(true rows, claimed rows, columns): which cells of which claimed row are right for which true row."""
+        numbers, codes = guess
+        near = np.abs(self.rows.numbers[:, None] - numbers[None]) <= TOLERANCE * self.deviation
+        same = self.rows.codes[:, None] == codes[None]
+        return np.concatenate([near, same], axis=2)
+
+    def measures(self, source: str, guess: Guess, encoded: np.ndarray | None = None) -> dict[Measure, float]:
+        """Accuracies of a guess after matching, whole and per column."""
+        if encoded is None:
+            table = Table(self.schema, *guess, self.rows.target)
+            encoded = self.encoder.encode(table, self.statistics)
+        cells = self.right(guess)
+        order = match_rows(l1_cost(self.encoded, encoded))
+        right = cells[np.arange(len(order)), order]  # (rows, columns)
+        numeric = len(self.schema.numeric)
+        share = right.mean(1)
+        scores = {
+            "accuracy": share.mean(),
+            "accuracy_num": right[:, :numeric].mean() if numeric else np.nan,
+            "accuracy_cat": right[:, numeric:].mean() if right.shape[1] > numeric else np.nan,
+            "emr": (share == 1).mean(),
+            "emr_90": (share >= 0.9).mean(),
+            "emr_80": (share >= 0.8).mean(),
+        }
+        values = {Measure(source, WHOLE, name): float(value) for name, value in scores.items()}
+        names = [column.name for column in (*self.schema.numeric, *self.schema.categorical)]
+        values |= {Measure(source, name, "accuracy"): float(right[:, j].mean()) for j, name in enumerate(names)}
+        return values
+
+    def diagnostics(self, guess: Guess, encoded: np.ndarray) -> dict[Measure, float]:
+        """Numbers that help to read the accuracies; only for the attack."""
+        numbers, codes = guess
+        cost = l1_cost(self.encoded, encoded)
+        order = match_rows(cost)
+        count = self.right(guess).sum(2)
+        by_accuracy = match_rows(-count)
+        columns = max(len(self.schema.columns), 1)
+        error = (numbers[order] - self.rows.numbers) / self.deviation
+        scores = {
+            "accuracy_tableak": count[np.arange(len(count)), by_accuracy].mean() / columns,
+            # Mean over columns of the root mean squared error, in deviations.
+            "rmse": np.sqrt((np.clip(error, -1e6, 1e6) ** 2).mean(0)).mean() if error.shape[1] else np.nan,
+            # From each claimed row to the nearest true row, per input.
+            "nearest_distance": cost.min(0).mean() / max(self.encoded.shape[1], 1),
+            "likelihood_num": self._likelihood_of_numbers(numbers),
+            "likelihood_cat": self._likelihood_of_categories(codes),
+        }
+        return {Measure(ATTACK, WHOLE, name): float(value) for name, value in scores.items()}
+
+    def _likelihood_of_numbers(self, numbers: np.ndarray) -> float:
+        """Mean log density of the claimed numbers under the client's normal marginals, in units of its deviations."""
+        if not numbers.shape[1]:
+            return float("nan")
+        spread = np.where(self.client.deviation > 0, self.client.deviation, 1.0)
+        z = np.clip((numbers - self.client.table.numbers.mean(0)) / spread, -1e3, 1e3)
+        return float((-0.5 * z**2 - 0.5 * np.log(2 * np.pi)).mean())
+
+    def _likelihood_of_categories(self, codes: np.ndarray) -> float:
+        """Mean log share of the claimed categories in the client's rows (one added to every count)."""
+        if not codes.shape[1]:
+            return float("nan")
+        rows = len(self.client.table)
+        logs = [
+            np.log((share * rows + 1) / (rows + len(share)))[codes[:, j]] for j, share in enumerate(self.client.shares)
+        ]
+        return float(np.mean(logs))

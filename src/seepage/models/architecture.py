@@ -1,0 +1,44 @@
+"""What every model file offers, and how a learner is made from it."""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+from torch import nn
+
+from seepage.models.functional import Learner, Task, scoped_randomness
+
+
+class Architecture(Protocol):
+    """Settings of a network that can build it for any layout."""
+
+    @property
+    def encoding(self) -> Literal["onehot", "ordinal"]: ...
+
+    @property
+    def binary_outputs(self) -> int: ...
+
+    def build(self, numeric: int, sizes: tuple[int, ...], outputs: int) -> nn.Module: ...
+
+
+def make_learner(
+    architecture: Architecture,
+    numeric: int,
+    sizes: tuple[int, ...],
+    task: Task,
+    classes: int,
+    *,
+    seed: int,
+    positive_weight: float = 1.0,
+) -> Learner:
+    """A learner with freshly drawn parameters.
+
+    Args:
+        numeric, sizes: the layout of the inputs.
+        task, classes: of the target; ``classes`` counts for multiclass only.
+        seed: of the initial parameters.
+    """
+    outputs = {"binary": architecture.binary_outputs, "multiclass": classes, "regression": 1}[task]
+    with scoped_randomness(seed):
+        module = architecture.build(numeric, sizes, outputs)
+    return Learner(module, task, positive_weight)

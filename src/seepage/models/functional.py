@@ -1,0 +1,195 @@
+"""Loss, gradient and local training, written once: the honest client and every attacker who replays it use this.
+
+Parameters are a dictionary of tensors and an argument of every function, so that many clients, restarts or shadow
+models can be computed in one call with a leading axis.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, grad, vmap
+from torch.nn import functional
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from seepage._core import InputError
+
+Parameters = dict[str, Tensor]
+Task = Literal["binary", "multiclass", "regression"]
+
+
+@contextmanager
+def scoped_randomness(seed: int) -> Iterator[None]:
+    """Third-party layers draw from torch's global generator: lend it a state, and give it back as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.set_rng_state(torch.Generator().manual_seed(seed).get_state())
+        yield
+
+
+@dataclass(frozen=True)
+class Learner:
+    """An architecture with its loss. It holds no data and no trained parameters.
+
+    BatchNorm always uses its stored statistics and never updates them: private batch statistics are neither used nor
+    shared (document 002, section 3.5). Dropout is active only with ``noisy=True``, which is the client's own business.
+
+    Args:
+        module: the network; its own parameters are only the starting point.
+        task: decides the loss: binary cross-entropy on one logit (or cross-entropy on two), cross-entropy, or MSE.
+        positive_weight: weight of the positive class in the binary loss.
+    """
+
+    module: nn.Module
+    task: Task
+    positive_weight: float = 1.0
+    _noisy: nn.Module = field(init=False, repr=False)
+    _initial: Parameters = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.positive_weight <= 0:
+            raise InputError(f"The positive-class weight is {self.positive_weight}; it must be above 0.")
+        self.module.eval().requires_grad_(False)
+        noisy = copy.deepcopy(self.module).train()
+        for layer in noisy.modules():
+            if isinstance(layer, _BatchNorm):
+                layer.eval()
+        object.__setattr__(self, "_noisy", noisy)
+        # Copied now: functional_call does not always put tied parameters (TabNet's shared layers) back as they were.
+        initial = {name: value.detach().clone() for name, value in self.module.named_parameters()}
+        object.__setattr__(self, "_initial", initial)
+
+    @property
+    def has_noise(self) -> bool:
+        """Whether the client's forward pass differs from the attacker's (dropout)."""
+        return any(isinstance(layer, nn.Dropout) and layer.p > 0 for layer in self.module.modules())
+
+    def initial(self) -> Parameters:
+        """A copy of the starting parameters."""
+        return {name: value.clone() for name, value in self._initial.items()}
+
+    def outputs(self, parameters: Parameters, x: Tensor, *, noisy: bool = False) -> Tensor:
+        """(rows, outputs) raw outputs for (rows, width) inputs."""
+        result: Tensor = functional_call(self._noisy if noisy else self.module, parameters, (x,))
+        return result
+
+    def loss(self, parameters: Parameters, x: Tensor, y: Tensor, *, noisy: bool = False) -> Tensor:
+        """The mean loss of a batch."""
+        return self.loss_of_outputs(self.outputs(parameters, x, noisy=noisy), y)
+
+    def loss_of_outputs(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """The mean loss, given the raw outputs."""
+        if self.task == "regression":
+            return functional.mse_loss(outputs[:, 0], y.to(outputs.dtype))
+        if outputs.shape[-1] == 1:
+            # Binary cross-entropy with logits, written with softplus: the same numbers from a third of the operations.
+            logit, y = outputs[:, 0], y.to(outputs.dtype)
+            if self.positive_weight == 1:
+                return (functional.softplus(logit) - y * logit).mean()
+            weight = 1 + (self.positive_weight - 1) * y
+            return ((1 - y) * logit + weight * functional.softplus(-logit)).mean()
+        weights = None
+        if self.task == "binary" and self.positive_weight != 1:
+            weights = outputs.new_tensor([1.0, self.positive_weight])
+        return functional.cross_entropy(outputs, y.long(), weight=weights)
+
+    def gradient(self, parameters: Parameters, x: Tensor, y: Tensor, *, noisy: bool = False) -> Parameters:
+        """The gradient of the batch's mean loss: what a FedSGD client sends."""
+        result: Parameters = grad(self.loss)(parameters, x, y, noisy=noisy)
+        return result
+
+    def local_training(
+        self, parameters: Parameters, x: Tensor, y: Tensor, rate: float, *, noisy: bool = False
+    ) -> Parameters:
+        """Plain SGD over a sequence of batches; returns the change of the parameters: what a FedAvg client sends.
+
+        Args:
+            x: (steps, rows, width), the batches in the order in which they are used.
+            y: (steps, rows).
+            rate: the local learning rate.
+        """
+        current = parameters
+        for step in range(x.shape[0]):
+            slope = self.gradient(current, x[step], y[step], noisy=noisy)
+            current = {name: value - rate * slope[name] for name, value in current.items()}
+        return {name: current[name] - parameters[name] for name in parameters}
+
+    def gradients(self, parameters: Parameters, x: Tensor, y: Tensor, *, noisy: bool = False) -> Parameters:
+        """Gradients of many clients at once: (clients, rows, width) inputs, every result with a leading client axis."""
+
+        def one(x: Tensor, y: Tensor) -> Parameters:
+            return self.gradient(parameters, x, y, noisy=noisy)
+
+        result: Parameters = vmap(one, randomness="different")(x, y)
+        return result
+
+    def local_steps(
+        self, parameters: Parameters, x: Tensor, y: Tensor, rate: float, *, noisy: bool = False
+    ) -> Parameters:
+        """One SGD step of many clients, each with its own parameters: everything has a leading client axis."""
+
+        def one(parameters: Parameters, x: Tensor, y: Tensor) -> Parameters:
+            slope = self.gradient(parameters, x, y, noisy=noisy)
+            return {name: value - rate * slope[name] for name, value in parameters.items()}
+
+        result: Parameters = vmap(one, randomness="different")(parameters, x, y)
+        return result
+
+
+class Traced:
+    """A function recorded once per input shape as a flat list of tensor operations, then replayed.
+
+    Small models spend their time in Python: ``vmap``, ``grad`` and module calls cost more than the arithmetic.
+    Recording takes well under a second and needs no compiler. The function must be pure and its control flow must
+    depend on shapes only, which holds for everything in :class:`Learner`.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._graphs: dict[tuple[Any, ...], Callable[..., Any]] = {}
+
+    def __call__(self, *arguments: Any) -> Any:
+        leaves = torch.utils._pytree.tree_leaves(arguments)
+        key = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+        if key not in self._graphs:
+            self._graphs[key] = record(self._function, *arguments)
+        return self._graphs[key](*arguments)
+
+
+def record(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """The function as a replayable graph for inputs shaped like these."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    # Copies, because a tensor that is passed twice would be recorded as one input.
+    copies = torch.utils._pytree.tree_map(torch.clone, arguments)
+    graph = make_fx(function, tracing_mode="real")(*copies)
+    aten = torch.ops.aten
+    for node in list(graph.graph.nodes):
+        if node.op != "call_function":
+            continue
+        source = node.args[0] if node.args else None
+        if node.target is aten.detach.default or (node.target in _RESHAPES and _same_shape(node, source)):
+            node.replace_all_uses_with(source)
+    graph.graph.eliminate_dead_code()
+    graph.recompile()
+    replay: Callable[..., Any] = graph
+    return replay
+
+
+_RESHAPES = {
+    torch.ops.aten.view.default,
+    torch.ops.aten._unsafe_view.default,
+    torch.ops.aten.expand.default,
+    torch.ops.aten.alias.default,
+}
+
+
+def _same_shape(node: torch.fx.Node, source: Any) -> bool:
+    before = source.meta.get("val") if isinstance(source, torch.fx.Node) else None
+    after = node.meta.get("val")
+    return before is not None and after is not None and before.shape == after.shape

@@ -1,0 +1,26 @@
+"""What an attack answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from seepage._core import Outcome
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """The adversary's answer about one observation.
+
+    Args:
+        outcome: how the attack ended; rows are there only if the outcome is scored.
+        rows: (rows, width) claimed inputs in the model's input space.
+        loss: the attack's own objective at its answer.
+        note: one sentence, if there is something to say.
+    """
+
+    outcome: Outcome
+    rows: np.ndarray | None = None
+    loss: float | None = None
+    note: str = ""

@@ -1,0 +1,103 @@
+"""What the adversary holds. There is no truth in this room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from seepage._core import InputError
+from seepage.data import Layout
+from seepage.models import Learner, Parameters
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exchange:
+    """The rules of one round, which the server wrote and so knows.
+
+    Args:
+        protocol: ``fedsgd`` (the client sends a gradient) or ``fedavg`` (a change of the parameters).
+        rows: rows behind the update.
+        batch_size: rows of one local step; ``rows`` for FedSGD.
+        local_epochs: passes over the rows (FedAvg).
+        learning_rate: of the local steps (FedAvg).
+    """
+
+    protocol: Literal["fedsgd", "fedavg"]
+    rows: int
+    batch_size: int
+    local_epochs: int = 1
+    learning_rate: float = 0.0
+
+    @property
+    def steps(self) -> int:
+        """Local steps behind the update."""
+        return (self.rows // self.batch_size) * self.local_epochs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Knowledge:
+    """What the adversary is given beside the update. It is checked before a run and printed in the report.
+
+    Args:
+        labels: the labels of the attacked rows are known.
+        ranges: the valid range of every number, and which are whole, are known.
+    """
+
+    labels: bool = True
+    ranges: bool = False
+
+    def describe(self) -> dict[str, list[str]]:
+        """What is known and what is not, as sentences."""
+        knows = [
+            "The model's architecture, loss and current parameters.",
+            "The protocol: batch size, local steps, learning rates, aggregation rule.",
+            "The columns: names, order, types and categories.",
+        ]
+        unknown = ["The rows.", "The clients' own means and deviations, with which they scale their numbers."]
+        (knows if self.labels else unknown).append("The labels of the attacked rows.")
+        (knows if self.ranges else unknown).append("The range of every number, and which are whole numbers.")
+        return {"knows": knows, "does_not_know": unknown}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observation:
+    """One client's update as the server sees it.
+
+    Args:
+        learner: architecture and loss.
+        layout: where numbers and category blocks stand in an input.
+        parameters: the global model that was sent out.
+        update: what came back: the gradient (FedSGD) or the change of the parameters (FedAvg).
+        exchange: the rules of the round.
+        labels: (rows,) if the adversary knows them, else None.
+    """
+
+    learner: Learner
+    layout: Layout
+    parameters: Parameters
+    update: Parameters
+    exchange: Exchange
+    labels: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in self.parameters.items():
+            sent = self.update.get(name)
+            if sent is None or sent.shape != value.shape:
+                found = "nothing" if sent is None else f"shape {tuple(sent.shape)}"
+                raise InputError(
+                    f"The update does not fit the model: {name} is {tuple(value.shape)}, the update has {found}."
+                )
+        extra = sorted(self.update.keys() - self.parameters.keys())
+        if extra:
+            raise InputError(f"The update does not fit the model: it has {extra[0]!r}, the model has not.")
+        if self.labels is not None and len(self.labels) != self.exchange.rows:
+            raise InputError(f"There are {len(self.labels)} labels for {self.exchange.rows} attacked rows.")
+
+    @property
+    def finite(self) -> bool:
+        """Whether the update is made of finite numbers and is not all zero."""
+        flat = torch.cat([value.flatten() for value in self.update.values()])
+        return bool(flat.isfinite().all()) and bool(flat.any())
