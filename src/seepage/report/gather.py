@@ -423,13 +423,15 @@ def _facts(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def _settings(settings: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Plain settings only: nested ones may hold a schema with categories and ranges."""
+    """Plain settings only: deeper ones may hold a schema with categories and ranges."""
     found = []
     for name, value in settings.items():
-        items = value if isinstance(value, list | tuple) else [value]
+        options = value if isinstance(value, dict) else {}
+        items = list(options.values()) if options else value if isinstance(value, list | tuple) else [value]
         if all(item is None or isinstance(item, str | int | float | bool) for item in items):
-            shown = ", ".join("none" if item is None else str(item) for item in items)
-            found.append((str(name), shown or "none"))
+            texts = ["none" if item is None else str(item) for item in items]
+            shown = [f"{key}={text}" for key, text in zip(options, texts, strict=True)] if options else texts
+            found.append((str(name), ", ".join(shown) or "none"))
     return tuple(found)
 
 

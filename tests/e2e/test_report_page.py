@@ -1,0 +1,145 @@
+"""The report as a reader meets it: opened from a file, in a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from seepage.report import render
+from seepage.results import Summary
+from tests.report.example import a_cell, a_summary, many_columns, records_of
+
+pytest_plugins = ["tests.e2e.browser"]
+pytestmark = pytest.mark.browser
+
+
+@dataclass
+class Opened:
+    """A report in the browser, and everything it said or asked for."""
+
+    page: Page
+    address: str
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+def opened(browser: Browser, folder: Path, summary: Summary, **settings: object) -> Opened:
+    path = folder / "report.html"
+    path.write_text(render(summary), encoding="utf-8")
+    page = browser.new_page(**settings)  # type: ignore[arg-type]
+    report = Opened(page, path.as_uri())
+    page.on("console", lambda message: report.complaints.append(message.text))
+    page.on("pageerror", lambda error: report.complaints.append(str(error)))
+    page.on("request", lambda request: report.requests.append(request.url))
+    page.goto(report.address)
+    return report
+
+
+@pytest.fixture
+def report(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
+    found = opened(browser, tmp_path, a_summary(), viewport={"width": 1280, "height": 900})
+    yield found
+    found.page.close()
+
+
+def test_draws_every_plot_and_asks_nothing_of_any_network(report: Opened, tmp_path: Path) -> None:
+    names = ["plot-leakage", "plot-columns", "plot-batch-size", "plot-attack-point", "plot-utility"]
+    assert [plot.get_attribute("id") for plot in report.page.locator(".plot").all()] == names
+    for name in names:
+        report.page.locator(f"#{name} svg.main-svg").first.wait_for()
+    report.page.screenshot(path=tmp_path / "report.png", full_page=True)
+    assert (tmp_path / "report.png").stat().st_size > 50_000
+    assert report.complaints == []
+    assert report.requests == [report.address]
+
+
+def test_says_the_verdict_on_top(report: Opened) -> None:
+    verdict = report.page.locator("#verdict")
+    assert verdict.is_visible()
+    assert "Leaks" in verdict.locator("h2").inner_text()
+    box = verdict.locator(".headline").bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] < 900
+
+
+def test_works_for_a_screen_reader(report: Opened) -> None:
+    page = report.page
+    tables = page.locator("table")
+    assert tables.count() == page.locator("table > caption").count() > 5
+    assert page.locator("thead th:not([scope]), tbody th:not([scope])").count() == 0
+    assert page.locator(".plot:not([role=img][aria-label])").count() == 0
+    for landmark in ("banner", "navigation", "main", "contentinfo"):
+        assert page.get_by_role(landmark).count() == 1  # type: ignore[arg-type]
+    assert page.locator(".scroll:not([tabindex='0'][aria-label])").count() == 0
+
+
+def test_the_keyboard_reaches_the_verdict_first(report: Opened) -> None:
+    report.page.keyboard.press("Tab")
+    assert report.page.evaluate("document.activeElement.textContent") == "Skip to the verdict"
+
+
+def ink_of_plot(page: Page) -> str:
+    return str(page.evaluate("getComputedStyle(document.querySelector('#plot-leakage .ytick text')).fill"))
+
+
+def test_dark_mode_changes_page_and_plots(report: Opened) -> None:
+    page = report.page
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground), ink_of_plot(page)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("light => getComputedStyle(document.body).backgroundColor !== light", arg=light[0])
+    assert page.evaluate(ground) == "rgb(16, 21, 27)"
+    assert ink_of_plot(page) == "rgb(228, 233, 239)"
+    assert light == ("rgb(246, 247, 249)", "rgb(29, 39, 51)")
+
+
+def test_prints(report: Opened, tmp_path: Path) -> None:
+    report.page.emulate_media(color_scheme="dark")
+    path = tmp_path / "report.pdf"
+    report.page.pdf(path=path, prefer_css_page_size=True, print_background=True)
+    assert path.read_bytes().startswith(b"%PDF-")
+    report.page.emulate_media(media="print", color_scheme="dark")
+    report.page.wait_for_function(
+        "document.querySelector('#plot-leakage .main-svg').getBoundingClientRect().width === 660"
+    )
+    assert ink_of_plot(report.page) == "rgb(29, 39, 51)"
+    assert not report.page.get_by_role("navigation").is_visible()
+    assert report.complaints == []
+
+
+def test_a_wide_table_on_a_narrow_screen_scrolls_inside_its_frame(browser: Browser, tmp_path: Path) -> None:
+    columns = many_columns(220)
+    records = [r for size in (1, 8) for r in records_of(a_cell(batch_size=size), 2, columns=columns)]
+    report = opened(browser, tmp_path, a_summary(records, columns), viewport={"width": 390, "height": 800})
+    report.page.locator("#plot-columns svg.main-svg").first.wait_for()
+    assert report.page.evaluate("document.documentElement.scrollWidth") == 390
+    frame = report.page.locator(".plot-scroll", has=report.page.locator("#plot-columns"))
+    assert frame.evaluate("e => e.scrollHeight > 5000 && e.clientHeight < 800")
+    assert report.complaints == []
+    report.page.close()
+
+
+def test_html_in_a_column_name_does_nothing(browser: Browser, tmp_path: Path) -> None:
+    name = "</script><img src=x onerror=\"document.title='taken'\"><b>x</b>"
+    columns = [{"name": name, "kind": "numeric", "cardinality": None, "sensitive": True}]
+    records = records_of(a_cell(attack=name, attack_point=name), 2, columns=columns)
+    report = opened(browser, tmp_path, a_summary(records, columns))
+    report.page.locator("#plot-columns svg.main-svg").first.wait_for()
+    assert report.page.title() == "Leakage audit of clinic"
+    assert report.page.locator("main img").count() == 0
+    assert "</script>" in (report.page.locator("#plot-columns .ytick text").first.text_content() or "")
+    assert report.requests == [report.address]
+    assert report.complaints == []
+    report.page.close()
+
+
+def test_a_report_without_any_plot_is_quiet(browser: Browser, tmp_path: Path) -> None:
+    report = opened(browser, tmp_path, a_summary(records_of(a_cell(), 2, outcome="failed")))
+    assert report.page.locator(".plot").count() == 0
+    assert "Not measured" in report.page.locator("#verdict h2").inner_text()
+    assert report.complaints == []
+    report.page.close()
