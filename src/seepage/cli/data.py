@@ -56,8 +56,9 @@ def list_datasets(
         cached = "yes" if fact["cached"] else "no"
         table.add_row(fact["name"], *size, fact["task"], fact["target"], fact["source"], cached)
     console = Console()
-    # A pipe has no width of its own, and names must not be cut there.
-    console.print(table, width=None if console.is_terminal else 100)
+    if not console.is_terminal:
+        console = Console(width=110)  # a pipe has no width of its own, and names must not be cut there
+    console.print(table)
 
 
 @app.command()

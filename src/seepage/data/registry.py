@@ -70,7 +70,7 @@ class DataSet:
         if self.make is not None:
             return "made by Seepage"
         ways = [*(["mirror"] if self.mirror else []), *(["openml"] if self.openml else [])]
-        return ", ".join(ways) or "from your own copy"
+        return ", ".join(ways) or "your own copy"
 
     @property
     def is_cached(self) -> bool:

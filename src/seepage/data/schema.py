@@ -7,6 +7,7 @@ server of a federation knows anyway: names, types, categories and ranges. It hol
 
 from __future__ import annotations
 
+import math
 import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -143,24 +144,17 @@ class Schema:
                 raise unknown_name(f"key in {where}", key, ("target", "columns", "dropped"))
         if "target" not in document or not document.get("columns"):
             raise InputError(f"{where} needs a [target] table and at least one [[columns]] entry.")
+        for key in ("columns", "dropped"):
+            if not isinstance(document.get(key, []), list):
+                raise InputError(f"{key!r} in {where} must be a list of tables, written [[{key}]].")
         columns = tuple(_column_from_dict(entry, where) for entry in document["columns"])
-        names = [column.name for column in columns]
+        target = _target_from_dict(document["target"], where)
+        dropped = tuple(_dropped_from_dict(entry, where) for entry in document.get("dropped", ()))
+        names = [target.name, *(column.name for column in columns)]
         for name in names:
             if names.count(name) > 1:
                 raise InputError(f"{where} lists the column {name!r} more than once.")
-        target = _checked(document["target"], ("name", "task", "classes"), f"[target] of {where}")
-        if target.get("task") not in get_args(Task):
-            raise unknown_name(f"task in {where}", str(target.get("task")), get_args(Task))
-        dropped = tuple(
-            Dropped(**_checked(entry, ("name", "reason"), f"[[dropped]] of {where}"))
-            for entry in document.get("dropped", ())
-        )
-        classes = tuple(str(c) for c in target.get("classes", ()))
-        return Schema(
-            columns=columns,
-            target=Target(name=target["name"], task=target["task"], classes=classes),
-            dropped=dropped,
-        )
+        return Schema(columns=columns, target=target, dropped=dropped)
 
 
 def _classes(target: Target) -> dict[str, list[str]]:
@@ -178,19 +172,50 @@ def _column_to_dict(column: Column) -> dict[str, Any]:
     return entry
 
 
+_TYPES: dict[str, tuple[type, ...]] = {
+    "name": (str,), "kind": (str,), "task": (str,), "reason": (str,), "integer": (bool,), "sensitive": (bool,),
+    "low": (int, float), "high": (int, float), "fill": (int, float), "categories": (list,), "classes": (list,),
+}  # fmt: skip
 _COLUMN_KEYS = ("name", "kind", "integer", "low", "high", "fill", "categories", "sensitive")
 
 
-def _checked(entry: dict[str, Any], keys: tuple[str, ...], where: str) -> dict[str, Any]:
-    for key in entry:
+def _checked(entry: Any, keys: tuple[str, ...], where: str) -> dict[str, Any]:
+    """The entry, if it is a table of these keys with values of the right types."""
+    if not isinstance(entry, dict):
+        raise InputError(f"An entry in {where} is not a table of keys and values.")
+    for key, value in entry.items():
         if key not in keys:
             raise unknown_name(f"key in {where}", key, keys)
-    if not isinstance(entry.get("name"), str):
+        number = float in _TYPES[key]
+        fits = isinstance(value, _TYPES[key]) and not (number and isinstance(value, bool))
+        if not fits or (isinstance(value, float) and not math.isfinite(value)):
+            raise InputError(
+                f"In {where}, {key} = {value!r} is not a {'number' if number else _TYPES[key][0].__name__}."
+            )
+    if "name" not in entry:
         raise InputError(f"An entry in {where} has no name.")
     return entry
 
 
-def _column_from_dict(entry: dict[str, Any], where: str) -> Column:
+def _target_from_dict(entry: Any, where: str) -> Target:
+    values = _checked(entry, ("name", "task", "classes"), f"[target] of {where}")
+    task: Any = values.get("task")
+    classes = tuple(str(c) for c in values.get("classes", ()))
+    if task not in get_args(Task):
+        raise unknown_name(f"task in {where}", str(task), get_args(Task))
+    wanted = {"regression": "no classes", "binary": "two different classes", "multiclass": "two or more classes"}[task]
+    fits = {"regression": not classes, "binary": len(classes) == 2, "multiclass": len(classes) >= 2}[task]
+    if not fits or len(set(classes)) != len(classes):
+        raise InputError(f"[target] of {where} is {task}, so it needs {wanted}; it lists {len(classes)}.")
+    return Target(name=values["name"], task=task, classes=classes)
+
+
+def _dropped_from_dict(entry: Any, where: str) -> Dropped:
+    values = _checked(entry, ("name", "reason"), f"[[dropped]] of {where}")
+    return Dropped(name=values["name"], reason=values.get("reason", "dropped by the user"))
+
+
+def _column_from_dict(entry: Any, where: str) -> Column:
     values = dict(_checked(entry, _COLUMN_KEYS, f"[[columns]] of {where}"))
     if values.get("kind") not in get_args(Kind):
         raise unknown_name(f"kind of column {values['name']!r} in {where}", str(values.get("kind")), get_args(Kind))

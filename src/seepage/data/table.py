@@ -91,14 +91,14 @@ def _numbers(series: pl.Series, column: Column) -> np.ndarray:
     if not series.dtype.is_numeric():
         raise InputError(f"The schema does not fit the table: column {column.name!r} is numeric there, text here.")
     check_finite(series)
-    values: np.ndarray = series.cast(pl.Float64).fill_null(column.fill).to_numpy()
+    values: np.ndarray = series.cast(pl.Float64).fill_null(column.fill).to_numpy(writable=True)
     return values
 
 
 def _codes(series: pl.Series, categories: tuple[str, ...], name: str) -> np.ndarray:
     text = as_text(as_numbers_if_it_reads_so(series) if series.dtype == pl.String else series)
     coded = text.fill_null(MISSING).cast(pl.Enum(categories), strict=False).to_physical().cast(pl.Int64)
-    values: np.ndarray = coded.fill_null(UNKNOWN_CODE).to_numpy()
+    values: np.ndarray = coded.fill_null(UNKNOWN_CODE).to_numpy(writable=True)
     if len(values) and (values == UNKNOWN_CODE).all():
         raise InputError(f"The schema does not fit the table: no cell of {name!r} is one of its categories.")
     return values
@@ -111,7 +111,7 @@ def _target(series: pl.Series, schema: Schema) -> np.ndarray:
         if not series.dtype.is_numeric():
             raise InputError(f"The schema does not fit the table: the target {target.name!r} is text here.")
         check_finite(series)
-        values: np.ndarray = series.cast(pl.Float64).to_numpy()
+        values: np.ndarray = series.cast(pl.Float64).to_numpy(writable=True)
         return values
     codes = _codes(series, target.classes, target.name)
     if (codes == UNKNOWN_CODE).any():

@@ -1,0 +1,157 @@
+"""What the schema of a table is guessed to be, and when a person is asked instead."""
+
+from __future__ import annotations
+
+import warnings
+
+import polars as pl
+import pytest
+
+from seepage._core import InputError
+from seepage.data import IdentifierWarning, infer_schema, with_kinds
+from seepage.data.schema import MISSING
+
+
+def frame(**columns: list[object]) -> pl.DataFrame:
+    base: dict[str, list[object]] = {"age": [30, 41, 52, 30, 60, 19], "died": ["no", "yes", "no", "no", "yes", "no"]}
+    return pl.DataFrame(base | columns, strict=False)
+
+
+def test_each_kind_is_recognised() -> None:
+    schema = infer_schema(
+        frame(
+            dose=[0.5, 1.25, None, 3.0, 2.0, 1.0],
+            flag=[0, 1, 1, 0, 0, 1],
+            ward=["a", "b", "c", "a", None, "b"],
+            sex=["f", "m", "f", "m", "f", "m"],
+            smokes=[True, False, True, True, False, False],
+            code=["1", "2", "3", "3", "2", "1"],
+        ),
+        "died",
+    )
+    kinds = {column.name: column.kind for column in schema.columns}
+    assert kinds == {
+        "age": "numeric", "dose": "numeric", "flag": "binary", "ward": "categorical", "sex": "binary",
+        "smokes": "binary", "code": "numeric",
+    }  # fmt: skip
+    assert schema.column("age").integer
+    assert (schema.column("age").low, schema.column("age").high) == (19, 60)
+    assert not schema.column("dose").integer
+    assert schema.column("ward").categories == ("a", "b", "c", MISSING)
+    assert schema.column("smokes").categories == ("false", "true")
+    assert schema.target.classes == ("no", "yes")
+
+
+def test_empty_numbers_are_filled_with_zero_or_the_median() -> None:
+    schema = infer_schema(frame(a=[-1, 0, None, 2, 3, 4], b=[10, 20, None, 30, 40, 50]), "died")
+    assert schema.column("a").fill == 0
+    assert schema.column("b").fill == 30  # nobody has a 0 there
+
+
+@pytest.mark.parametrize(
+    ("values", "task", "classes"),
+    [
+        ([0, 1, 0, 1, 1, 0], "binary", ("0", "1")),
+        ([3, 1, 2, 1, 2, 3], "multiclass", ("1", "2", "3")),
+        ([0.5, 1.5, 2.5, 3.5, 1.0, 2.0], "regression", ()),
+    ],
+)
+def test_the_task_is_guessed(values: list[float], task: str, classes: tuple[str, ...]) -> None:
+    target = infer_schema(frame(y=values, extra=list("abcaba")), "y").target
+    assert (target.task, target.classes) == (task, classes)
+
+
+def test_classes_that_are_numbers_are_in_their_order() -> None:
+    target = infer_schema(frame(y=[2, 10, 9, 2, 10, 9]), "y").target
+    assert target.classes == ("2", "9", "10")
+
+
+def test_an_absent_target_names_the_nearest() -> None:
+    with pytest.raises(InputError, match="Did you mean 'died'"):
+        infer_schema(frame(), "dies")
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"y": [1, 1, 1, 1, 1, 1]}, "same value in every row"),
+        ({"y": [None] * 6}, "empty in every row"),
+        ({"y": [1.0, float("nan"), 2.0, 3.0, 4.0, 5.0]}, "NaN or infinite"),
+        ({"y": ["a", "b", "c", "d", "e", "f"]}, "6 classes in 6 rows"),
+        ({"y": [0, 1, 0, 1, 0, 1], "gone": [None] * 6}, "'gone' is empty in every row"),
+        ({"y": [0, 1, 0, 1, 0, 1], "note": list("abcdef")}, "different text in each of its 6 rows"),
+        ({"y": [0, 1, 0, 1, 0, 1], "x": [1.0, float("inf"), 2.0, 3.0, 4.0, 5.0]}, "'x' has 1 cell"),
+        ({"y": [0, 1, 0, 1, 0, 1], "x": [1.0, float("nan"), 2.0, float("nan"), 4.0, 5.0]}, "'x' has 2 cell"),
+    ],
+)
+def test_what_cannot_be_learned_from_is_one_sentence(columns: dict[str, list[object]], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        infer_schema(frame(**columns), "y")
+
+
+def test_task_and_target_must_agree() -> None:
+    with pytest.raises(InputError, match="cannot be a regression target"):
+        infer_schema(frame(), "died", task="regression")
+    with pytest.raises(InputError, match="a binary target has two"):
+        infer_schema(frame(y=[1, 2, 3, 1, 2, 3]), "y", task="binary")
+
+
+@pytest.mark.parametrize("name", ["patient_id", "id", "PatientID", "mrn", "row index", "uuid", ""])
+def test_identifiers_are_dropped_with_a_warning(name: str) -> None:
+    table = frame().with_columns(pl.Series(name, [11, 12, 13, 14, 15, 16]))
+    with pytest.warns(IdentifierWarning, match="looks like an identifier"):
+        schema = infer_schema(table, "died")
+    assert schema.names == ("age",)
+    assert [dropped.name for dropped in schema.dropped] == [name]
+
+
+@pytest.mark.parametrize("name", ["paid", "humid", "liquid", "width", "video", "keyboard"])
+def test_names_that_only_end_like_a_key_stay(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert name in infer_schema(frame(**{name: [11, 12, 13, 14, 15, 16]}), "died").names
+
+
+def test_a_repeating_key_is_no_identifier_of_rows() -> None:
+    assert "shop_id" in infer_schema(frame(shop_id=[1, 1, 2, 2, 3, 3]), "died").names
+
+
+def test_columns_can_be_dropped_but_not_the_target() -> None:
+    schema = infer_schema(frame(x=[1, 2, 3, 4, 5, 6]), "died", drop=("x",))
+    assert schema.names == ("age",)
+    with pytest.raises(InputError, match="cannot be dropped"):
+        infer_schema(frame(), "died", drop=("died",))
+    with pytest.raises(InputError, match="Did you mean 'age'"):
+        infer_schema(frame(), "died", drop=("agee",))
+    with pytest.raises(InputError, match="No input column is left"):
+        infer_schema(frame(), "died", drop=("age",))
+
+
+def test_rows_without_a_target_do_not_count() -> None:
+    table = frame(x=["a", "b", "a", "b", "a", "z"], died=["no", "yes", "no", "no", "yes", None])
+    assert infer_schema(table, "died").column("x").categories == ("a", "b")
+
+
+def test_with_kinds_reads_a_number_as_a_category_in_its_order() -> None:
+    table = frame(code=[9, 10, 2, 9, 10, None])
+    schema = with_kinds(infer_schema(table, "died"), table, {"code": "categorical"})
+    assert schema.column("code").categories == ("2", "9", "10", MISSING)
+    assert schema.names == ("age", "code")
+
+
+def test_with_kinds_reads_two_values_as_a_number() -> None:
+    table = frame(count=[1, 2, 1, 2, 1, 2])
+    schema = with_kinds(infer_schema(table, "died"), table, {"count": "numeric"})
+    assert schema.column("count").is_numeric
+    assert (schema.column("count").low, schema.column("count").high) == (1, 2)
+
+
+def test_with_kinds_refuses_what_cannot_be() -> None:
+    table = frame(ward=list("abcabc"))
+    schema = infer_schema(table, "died")
+    with pytest.raises(InputError, match="cannot be numeric"):
+        with_kinds(schema, table, {"ward": "numeric"})
+    with pytest.raises(InputError, match="a binary column has two"):
+        with_kinds(schema, table, {"ward": "binary"})
+    with pytest.raises(InputError, match="Did you mean 'ward'"):
+        with_kinds(schema, table, {"wards": "categorical"})
