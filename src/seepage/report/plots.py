@@ -85,12 +85,12 @@ def leakage(leaks: Sequence[Leak]) -> Plot | None:
     measured = [leak for leak in leaks if leak.measured]
     if not measured:
         return None
-    height = 96 + 34 * len(measured)
+    height = 130 + 34 * len(measured)
     description = (
         f"Dot plot of {words.plural(len(measured), 'setting')}: the share of cells the attack read, with its "
         "95 % interval, beside three ways of guessing. The table below holds the same numbers."
     )
-    return _plot("plot-leakage", description, lambda palette: _leakage(measured, palette, height), height, 480)
+    return _plot("plot-leakage", description, lambda palette: _leakage(measured, palette, height), height, 280)
 
 
 def _leakage(leaks: Sequence[Leak], palette: Palette, height: int) -> go.Figure:
