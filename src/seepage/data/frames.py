@@ -49,7 +49,12 @@ def read_csv(path: Path) -> pl.DataFrame:
         frame = pl.read_csv(path, separator=separator, null_values=EMPTY, infer_schema=False)
     except pl.exceptions.PolarsError as error:
         raise InputError(f"{path} is not a table: {_first_line(error)}") from None
-    return numbers_back(checked(frame, str(path)))
+    return numbers_back(checked(without_blank_lines(frame), str(path)))
+
+
+def without_blank_lines(frame: pl.DataFrame) -> pl.DataFrame:
+    """A blank line, usually the last one, is no row."""
+    return frame.filter(~pl.all_horizontal(pl.all().is_null()))
 
 
 def numbers_back(frame: pl.DataFrame) -> pl.DataFrame:

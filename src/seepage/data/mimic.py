@@ -67,7 +67,7 @@ def mimic_frame(folder: Path, *, rows: int = 30_000, seed: int = 0, codes: int =
     chosen = _draw(stays, rows, seed)
     earlier = _earlier(chosen, admissions)
     history = _history(hosp, earlier, codes)
-    flags = [name for name in history.columns if name != "hadm_id"]
+    flags = [name for name in history.columns if name.startswith("history_")]
     frame = chosen.join(_facts(earlier), on="hadm_id", how="left").join(history, on="hadm_id", how="left")
     # NOTE[DIFF] none: as in document 002 a number that is not there (no earlier stay) is 0.
     numbers = pl.col(*FACTS, *flags).fill_null(0)

