@@ -79,6 +79,7 @@ def gained(mean: float, low: float | None, high: float | None) -> dict[str, Inte
         ({"rows_exact": 3, "gain": gained(0.0, -0.1, 0.1)}, Level.SOME),
         ({"rows_exact": 0, "gain": gained(0.02, -0.01, 0.05)}, Level.NOT_FOUND),
         ({"rows_exact": 0, "gain": gained(0.02, -0.01, 0.05), "failed": 1}, Level.INCOMPLETE),
+        ({"rows_exact": 0, "gain": gained(0.0, -0.1, 0.1), "outcome": "budget_spent"}, Level.INCOMPLETE),
         ({"rows_exact": 0, "gain": gained(-0.1, None, None)}, Level.INCOMPLETE),  # one batch says little
         ({"rows_exact": 0, "gain": gained(0.1, None, None)}, Level.SOME),
         ({"accuracy": None, "rows_exact": 0, "failed": 10}, Level.NOT_MEASURED),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from seepage._core import Outcome
 from seepage.report.words import SPACE, batches, count, percent, plural
 from seepage.results import BASELINES, Cell, Interval
 
@@ -32,8 +33,8 @@ class Level(Enum):
     INCOMPLETE = (
         "incomplete",
         "Not fully measured",
-        "Nothing was found where the attack could be measured, but some attacks failed or only one batch was "
-        "attacked. That is not evidence of privacy.",
+        "Nothing was found where the attack could be measured, but some attacks failed, ran out of their budget "
+        "or were tried on one batch only. That is not evidence of privacy.",
     )
     NOT_FOUND = (
         "not-found",
@@ -105,7 +106,8 @@ class Leak:
             return Level.LEAKS
         if beats or self.rows_exact:
             return Level.SOME
-        unsure = self.failed > 0 or gained is None or gained.low is None
+        spent = self.outcome == Outcome.BUDGET_SPENT.code  # with more steps it might have read more
+        unsure = spent or self.failed > 0 or gained is None or gained.low is None
         return Level.INCOMPLETE if unsure else Level.NOT_FOUND
 
     @property
