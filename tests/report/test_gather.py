@@ -212,7 +212,7 @@ def test_no_numeric_columns() -> None:
 
 
 def test_settings_leave_out_what_may_hold_values(page: Page) -> None:
-    assert dict(page.settings) == {"batch_sizes": "1, 8, 32", "trials": "10", "clients": "5"}
+    assert dict(page.settings) == {"batch_sizes": "1, 8, 32", "deviation": "client"}
 
 
 def test_a_lone_sentence_is_a_list_of_one() -> None:

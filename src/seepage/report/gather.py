@@ -128,6 +128,7 @@ class Page:
     trends: tuple[Trend, ...]
     utility: UtilityView
     threat_model: tuple[Listing, ...]
+    deviation: str
     trials: int
     failed: int
     failures: tuple[Failure, ...]
@@ -162,6 +163,7 @@ def gather(summary: Summary) -> Page:
         trends=gather_trends(leaks),
         utility=gather_utility(summary.utility, leaks, str(document["dataset"].get("task"))),
         threat_model=_threat_model(document["threat_model"]),
+        deviation=_DEVIATIONS.get(str(document["settings"].get("deviation")), "standard deviations"),
         trials=sum(leak.trials for leak in leaks),
         failed=sum(leak.failed for leak in leaks),
         failures=_failures(summary.cells),
@@ -387,6 +389,10 @@ def _failures(cells: Sequence[Mapping[str, Any]]) -> tuple[Failure, ...]:
     )  # fmt: skip
 
 
+_DEVIATIONS = {
+    "client": "of the client's own standard deviations",
+    "global": "of the whole data set's standard deviations",
+}
 _THREATS = {
     "adversary": "Who attacks",
     "sees": "What they see",
