@@ -142,8 +142,7 @@ def a_summary(
         },
         "settings": {
             "batch_sizes": [1, 8, 32],
-            "trials": 10,
-            "clients": 5,
+            "deviation": "client",
             "schema": {"categories": ["SECRET-7731"]},
         },
         "command": "seepage audit --data clinic --batch-size 1,8,32 --seed 7",

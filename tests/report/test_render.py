@@ -97,7 +97,8 @@ def test_every_plot_is_described_and_has_its_data(usual: str) -> None:
 
 def test_says_how_the_numbers_are_made(usual: str) -> None:
     text = Reader(usual).text
-    for said in ("0.319 of the client's own standard deviations", "Hungarian matching", "bootstrap intervals", "28 gave nothing to score",
+    for said in ("0.319 of the client's own standard deviations",
+                 "Hungarian matching", "bootstrap intervals", "28 gave nothing to score",
                  "Secure aggregation.", "patient_id", "seepage audit --data clinic", "torch 2.13.0"):  # fmt: skip
         assert said in text
 
