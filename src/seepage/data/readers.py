@@ -16,7 +16,7 @@ from pathlib import Path
 import polars as pl
 
 from seepage._core import InputError
-from seepage.data.frames import EMPTY, checked, numbers_back, read_frame, without_blank_lines
+from seepage.data.frames import EMPTY, checked, from_text, read_frame
 
 Reader = Callable[[tuple[Path, ...]], pl.DataFrame]
 
@@ -70,7 +70,7 @@ def headerless(names: tuple[str, ...]) -> Reader:
         if frame.width != len(names):
             raise InputError(f"{path} has {frame.width} columns without a header; {len(names)} are expected.")
         frame.columns = list(names)
-        return numbers_back(checked(without_blank_lines(frame), str(path)))
+        return from_text(frame, str(path))
 
     return read
 
@@ -113,7 +113,7 @@ def arff(files: tuple[Path, ...]) -> pl.DataFrame:
     rows = list(csv.reader(lines[start + 1 :], quotechar="'", skipinitialspace=True))
     if any(len(row) != len(names) for row in rows):
         raise InputError(f"{path} is not an ARFF file: a row has another number of cells than its {len(names)} names.")
-    return numbers_back(checked(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row"), str(path)))
+    return from_text(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row"), str(path))
 
 
 def bank(files: tuple[Path, ...]) -> pl.DataFrame:
@@ -134,7 +134,7 @@ def zipped_csv(name: str) -> Reader:
         try:
             with zipfile.ZipFile(path) as zipped, zipped.open(name) as stream:
                 frame = pl.read_csv(stream.read(), null_values=EMPTY, infer_schema=False)
-                return numbers_back(checked(frame, str(path)))
+                return from_text(frame, str(path))
         except FileNotFoundError:
             raise InputError(f"There is no file {path}.") from None
         except (zipfile.BadZipFile, KeyError, pl.exceptions.PolarsError):
