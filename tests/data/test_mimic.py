@@ -230,7 +230,7 @@ def test_only_children_is_said(tmp_path: Path) -> None:
 
 
 def test_mimic_says_that_it_needs_your_own_copy() -> None:
-    with pytest.raises(InputError, match="--path FOLDER"):
+    with pytest.raises(InputError, match="--path PATH"):
         open_dataset("mimic_iv")
 
 

@@ -11,7 +11,7 @@ import pytest
 from seepage._core import InputError
 from seepage._core.errors import FetchError
 from seepage.data import DATASETS, Encoder, Schema, Table, clinic, open_dataset
-from seepage.data.readers import CENSUS_COLUMNS, undo_onehot
+from seepage.data.readers import AIRLINE_RATINGS, CENSUS_COLUMNS, INTRUSION_COLUMNS, undo_onehot
 from seepage.data.schema import MISSING
 
 ADULT_ROWS = """\
@@ -26,7 +26,7 @@ def test_names_and_facts_are_complete() -> None:
     assert set(DATASETS) == {
         "clinic", "adult", "adult_all", "adult_tableak", "german_credit", "law_school", "law_school_clean",
         "health_heritage", "california_housing", "census_income", "census_income_test", "bank_marketing", "covertype",
-        "mnist_5k", "mimic_iv",
+        "mnist_5k", "airline", "intrusion", "rice_msc", "mimic_iv",
     }  # fmt: skip
     for name, dataset in DATASETS.items():
         assert dataset.name == name
@@ -120,6 +120,66 @@ def test_arff_is_read_with_quotes_and_comments(tmp_path: Path) -> None:
     path.write_text(head + "@data\n1,2,3,4\n")
     with pytest.raises(InputError, match="another number of cells"):
         open_dataset("german_credit", source="file", path=path)
+
+
+def test_your_own_airline_file(tmp_path: Path) -> None:
+    rows = 60
+    columns: dict[str, list[object]] = {
+        "": list(range(rows)),
+        "id": list(range(7000, 7000 + rows)),
+        "Gender": [["Male", "Female"][row % 2] for row in range(rows)],
+        "Customer Type": [["Loyal Customer", "disloyal Customer"][row % 3 == 0] for row in range(rows)],
+        "Age": [20 + row for row in range(rows)],
+        "Type of Travel": [["Personal Travel", "Business travel"][row % 5 == 0] for row in range(rows)],
+        "Class": [["Eco", "Eco Plus", "Business"][row % 3] for row in range(rows)],
+        "Flight Distance": [100 + 7 * row for row in range(rows)],
+        **{name: [row % 6 for row in range(rows)] for name in AIRLINE_RATINGS},
+        "Departure Delay in Minutes": [row % 11 for row in range(rows)],
+        "Arrival Delay in Minutes": [None if row == 4 else row % 13 for row in range(rows)],
+        "satisfaction": [["satisfied", "neutral or dissatisfied"][row % 4 == 0] for row in range(rows)],
+    }
+    pl.DataFrame(columns).write_csv(tmp_path / "train.csv")
+    _, schema = open_dataset("airline", source="file", path=tmp_path / "train.csv")
+    kinds = [column.kind for column in schema.columns]
+    assert (kinds.count("categorical"), kinds.count("numeric"), kinds.count("binary")) == (15, 4, 3)  # document 004
+    assert schema.target.classes == ("neutral or dissatisfied", "satisfied")
+    with pytest.raises(FetchError, match="only from your own copy"):
+        open_dataset("airline")
+
+
+@pytest.mark.parametrize("header", [False, True])
+def test_your_own_intrusion_file(tmp_path: Path, header: bool) -> None:
+    rows = [
+        [
+            row,
+            ["tcp", "udp", "icmp"][row % 3],
+            ["http", "smtp"][row % 2],
+            "SF",
+            *([row % 4] * 37),
+            ["normal.", "neptune.", "smurf."][row % 3],
+        ]
+        for row in range(30)
+    ]
+    lines = [",".join(map(str, row)) for row in rows]
+    path = tmp_path / "kddcup.data"
+    path.write_text("\n".join([*([",".join(INTRUSION_COLUMNS)] if header else []), *lines]) + "\n")
+    frame, schema = open_dataset("intrusion", source="file", path=path)
+    assert schema.target.classes == ("anomaly", "normal")
+    assert (frame["class"] == "normal").sum() == 10
+    assert schema.column("num_outbound_cmds").is_numeric
+    assert {"protocol_type", "service", "flag"} <= {column.name for column in schema.categorical}
+
+
+def test_your_own_rice_file(tmp_path: Path) -> None:
+    names = [f"M{place}" for place in range(106)]
+    head = "@relation rice\n" + "".join(f"@attribute {name} REAL\n" for name in names)
+    rows = "".join(
+        ",".join([*(f"{row * 0.5 + place}" for place in range(106)), "ABCDE"[row % 5]]) + "\n" for row in range(20)
+    )
+    path = tmp_path / "rice.arff"
+    path.write_text(head + "@attribute CLASS {A,B,C,D,E}\n@DATA\n" + rows)
+    _, schema = open_dataset("rice_msc", source="file", path=path)
+    assert (len(schema.numeric), len(schema.categorical), len(schema.target.classes)) == (106, 0, 5)
 
 
 def test_one_hot_groups_are_undone_in_order() -> None:

@@ -67,7 +67,7 @@ def fetch(
     source: Annotated[SourceName, typer.Option(help="Where to take it from.")] = SourceName.auto,
     path: PathOption = None,
 ) -> None:
-    """Fetch a data set into the cache, check it, and say what it is and under which terms."""
+    """Fetch a data set, check it, and show its terms."""
     console = Console(stderr=True)
     if console.is_terminal:
         with console.status(f"Fetching {name} ..."):
@@ -92,7 +92,7 @@ def schema(
     drop: Annotated[list[str] | None, typer.Option(help="A column to leave out; may be repeated.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the schema to this TOML file.")] = None,
 ) -> None:
-    """Print or write the schema of a table: edit it, and give it to an audit."""
+    """Print or write the schema of a table."""
     found = _schema_of(table, target, task.value if task else None, tuple(drop or ()))
     if out is None:
         typer.echo(found.to_toml(), nl=False)

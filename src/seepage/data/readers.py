@@ -42,6 +42,22 @@ CENSUS_COLUMNS = (
     "weeks worked in year", "year", "income",
 )  # fmt: skip
 
+INTRUSION_COLUMNS = (
+    "duration", "protocol_type", "service", "flag", "src_bytes", "dst_bytes", "land", "wrong_fragment", "urgent", "hot",
+    "num_failed_logins", "logged_in", "num_compromised", "root_shell", "su_attempted", "num_root", "num_file_creations",
+    "num_shells", "num_access_files", "num_outbound_cmds", "is_host_login", "is_guest_login", "count", "srv_count",
+    "serror_rate", "srv_serror_rate", "rerror_rate", "srv_rerror_rate", "same_srv_rate", "diff_srv_rate",
+    "srv_diff_host_rate", "dst_host_count", "dst_host_srv_count", "dst_host_same_srv_rate", "dst_host_diff_srv_rate",
+    "dst_host_same_src_port_rate", "dst_host_srv_diff_host_rate", "dst_host_serror_rate", "dst_host_srv_serror_rate",
+    "dst_host_rerror_rate", "dst_host_srv_rerror_rate", "class",
+)  # fmt: skip
+
+AIRLINE_RATINGS = (
+    "Inflight wifi service", "Departure/Arrival time convenient", "Ease of Online booking", "Gate location",
+    "Food and drink", "Online boarding", "Seat comfort", "Inflight entertainment", "On-board service",
+    "Leg room service", "Baggage handling", "Checkin service", "Inflight service", "Cleanliness",
+)  # fmt: skip
+
 MNIST_COLUMNS = (*(f"pixel_{place}" for place in range(784)), "label")
 
 
@@ -146,6 +162,14 @@ def zipped_csv(name: str) -> Reader:
 def covertype(frame: pl.DataFrame) -> pl.DataFrame:
     """Wilderness area and soil type as one column each."""
     return undo_onehot(undo_onehot(frame, "wilderness_area", "Wilderness_Area"), "soil_type", "Soil_Type")
+
+
+def intrusion(frame: pl.DataFrame) -> pl.DataFrame:
+    """The class as normal or anomaly: the original file names each attack and ends it with a full stop."""
+    if "class" not in frame.columns or frame["class"].dtype != pl.String:
+        return frame
+    normal = pl.col("class").str.strip_chars_end(".") == "normal"
+    return frame.with_columns(pl.when(normal).then(pl.lit("normal")).otherwise(pl.lit("anomaly")).alias("class"))
 
 
 def health(frame: pl.DataFrame) -> pl.DataFrame:

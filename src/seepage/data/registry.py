@@ -119,7 +119,7 @@ def _frame(dataset: DataSet, source: Source, path: Path | None) -> pl.DataFrame:
     if dataset.make is not None:
         return dataset.make()
     if not dataset.mirror and dataset.openml is None:
-        raise FetchError(f"{dataset.name} comes only from your own copy: give it with --source file --path FOLDER.")
+        raise FetchError(f"{dataset.name} comes only from your own copy: give it with --source file --path PATH.")
     if source in ("auto", "mirror"):
         try:
             return dataset.prepare(dataset.read(fetch_members(dataset.mirror)))
@@ -220,6 +220,8 @@ _BANK_NAMES = (
     "age", "job", "marital", "education", "default", "balance", "housing", "loan", "contact", "day",
     "month", "duration", "campaign", "pdays", "previous", "poutcome",
 )  # fmt: skip
+_SYMBOLIC = ("protocol_type", "service", "flag", "land", "logged_in", "is_host_login", "is_guest_login", "class")
+_INTRUSION_NUMBERS = tuple(name for name in readers.INTRUSION_COLUMNS if name not in _SYMBOLIC)
 _CHARLSON = ("max", "min", "ave", "range", "stdev")
 
 _ALL = (
@@ -479,6 +481,44 @@ _ALL = (
             ),
         ),
         kinds=dict.fromkeys(readers.MNIST_COLUMNS[:-1], "numeric"),
+    ),
+    DataSet(
+        name="airline",
+        title="Airline Passenger Satisfaction",
+        target="satisfaction",
+        task="binary",
+        rows=0,
+        columns=0,
+        origin="Kaggle, teejmahal20/airline-passenger-satisfaction (2020)",
+        terms="see Kaggle; only from your own copy of train.csv or test.csv",
+        read=readers.without_row_number,
+        drop={"id": "identifier of a passenger"},
+        # As document 004 counts them: the ratings are categories, not numbers.
+        kinds=dict.fromkeys(readers.AIRLINE_RATINGS, "categorical"),
+    ),
+    DataSet(
+        name="intrusion",
+        title="Network Intrusion (KDD Cup 1999), normal against anomaly",
+        target="class",
+        task="binary",
+        rows=0,
+        columns=0,
+        origin="MIT Lincoln Laboratory and KDD Cup 1999; also with a header as Kaggle's network intrusion detection",
+        terms="see UCI or Kaggle; only from your own copy, with or without a header",
+        read=readers.headerless(readers.INTRUSION_COLUMNS),
+        prepare=readers.intrusion,
+        kinds=dict.fromkeys(_INTRUSION_NUMBERS, "numeric"),
+    ),
+    DataSet(
+        name="rice_msc",
+        title="Rice MSC: 106 measures of rice grains",
+        target="CLASS",
+        task="multiclass",
+        rows=0,
+        columns=0,
+        origin="Cinar and Koklu (2021)",
+        terms="as stated by the authors: CC0; only from your own copy as ARFF, CSV or Parquet",
+        read=readers.arff,
     ),
     DataSet(
         name="mimic_iv",
