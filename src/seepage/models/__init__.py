@@ -2,7 +2,7 @@
 
 from seepage.models.architecture import Architecture, make_learner
 from seepage.models.ft_transformer import FTTransformer
-from seepage.models.functional import Learner, Parameters, Traced, record, scoped_randomness
+from seepage.models.functional import Learner, Parameters, Traced, fitting_threads, record, scoped_randomness
 from seepage.models.linear import Linear
 from seepage.models.mlp import MLP, small_mlp, tableak_mlp
 from seepage.models.resnet import ResNet
@@ -18,6 +18,7 @@ __all__ = [
     "ResNet",
     "TabNet",
     "Traced",
+    "fitting_threads",
     "make_learner",
     "record",
     "scoped_randomness",

@@ -32,6 +32,25 @@ def scoped_randomness(seed: int) -> Iterator[None]:
         yield
 
 
+SMALL = 100_000  # elements below which a second thread costs more than it brings (measured on two cores)
+
+
+@contextmanager
+def fitting_threads(elements: int) -> Iterator[None]:
+    """One thread for work on few elements: a second one would mostly wait, badly so on a busy machine.
+
+    Args:
+        elements: inputs and parameters of one step, over all clients or observations.
+    """
+    before = torch.get_num_threads()
+    if elements < SMALL:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 @dataclass(frozen=True)
 class Learner:
     """An architecture with its loss. It holds no data and no trained parameters.
@@ -68,6 +87,11 @@ class Learner:
     def has_noise(self) -> bool:
         """Whether the client's forward pass differs from the attacker's (dropout)."""
         return any(isinstance(layer, nn.Dropout) and layer.p > 0 for layer in self.module.modules())
+
+    @property
+    def size(self) -> int:
+        """Number of parameters."""
+        return sum(value.numel() for value in self._initial.values())
 
     def initial(self) -> Parameters:
         """A copy of the starting parameters."""
@@ -167,7 +191,7 @@ def record(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
 
     # Copies, because a tensor that is passed twice would be recorded as one input.
     copies = torch.utils._pytree.tree_map(torch.clone, arguments)
-    graph = make_fx(function, tracing_mode="real")(*copies)
+    graph = make_fx(lambda *inputs: function(*inputs), tracing_mode="real")(*copies)
     aten = torch.ops.aten
     for node in list(graph.graph.nodes):
         if node.op != "call_function":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from torch.func import grad_and_value, vmap
 
 from seepage._core import InputError, Outcome, Progress, Streams, silent
 from seepage.data import Layout
-from seepage.models import Parameters, Traced
+from seepage.models import Parameters, Traced, fitting_threads
 from seepage.observation import Claim, Exchange, Observation
 
 
@@ -24,13 +25,15 @@ class GradientMatching:
     .. math:: \min_x \; 1 - \cos(u, \hat u(x)).
 
     The rows start as Gaussian noise in the model's input space and follow Adam with a linearly decaying step. The
-    lowest own loss is the answer. For FedAvg, :math:`\hat u` replays the local training. Categories behind an
-    an embedding are a softmax over logits that start at ``logit_scale`` times Gaussian noise.
+    iterate of the lowest own loss is the answer. For FedAvg, :math:`\hat u` replays the local training. Categories
+    behind an embedding are a softmax over logits that start at ``logit_scale`` times Gaussian noise.
 
     Args:
         steps: iterations.
         learning_rate: Adam's first step size.
         logit_scale: spread of the start of embedded categories.
+        tolerance: an own loss above this at the end means that more steps would have gone further; the outcome is
+            then ``budget_spent``.
 
     Example:
         >>> GradientMatching(steps=1000).steps
@@ -44,6 +47,7 @@ class GradientMatching:
     steps: int = 10_000
     learning_rate: float = 0.06
     logit_scale: float = 5.0
+    tolerance: float = 1e-3
 
     def __post_init__(self) -> None:
         if self.steps < 1 or self.learning_rate <= 0:
@@ -79,7 +83,7 @@ class GradientMatching:
             x,
             torch.full((count,), torch.inf, dtype=torch.float64),
         )
-        with torch.no_grad():
+        with torch.no_grad(), fitting_threads(count * (first.learner.size + rows * layout.width)):
             for number in range(1, self.steps + 1):
                 rate = self.learning_rate * (1 - (number - 1) / self.steps)
                 # Adam's bias corrections, folded into two numbers.
@@ -87,12 +91,13 @@ class GradientMatching:
                 state = step(*state, torch.tensor([size, floor]), *fixed)
                 progress("attack", number, self.steps)
         best, losses = as_inputs(state[3], layout), state[4]
-        return [
-            Claim(outcome=Outcome.OK, rows=best[index].numpy(), loss=float(losses[index]))
-            if losses[index].isfinite()
-            else Claim(outcome=Outcome.DIVERGED)
-            for index in range(count)
-        ]
+        return [self._claim(best[index], float(losses[index])) for index in range(count)]
+
+    def _claim(self, rows: Tensor, loss: float) -> Claim:
+        if not math.isfinite(loss):
+            return Claim(outcome=Outcome.DIVERGED)
+        outcome = Outcome.OK if loss <= self.tolerance else Outcome.BUDGET_SPENT
+        return Claim(outcome=outcome, rows=rows.numpy(), loss=loss)
 
 
 Objective = Callable[[Tensor, Parameters, Tensor, Tensor], Tensor]  # variables, parameters, direction, labels
