@@ -196,9 +196,7 @@ def _copy(source: IO[bytes], copy: IO[bytes]) -> str:
 
 
 def _pip(*arguments: str, folder: Path, seconds: float) -> str:
-    """Run pip in a folder of its own (a file named pip.py where the user stands must not be run); its
-    output.
-    """
+    """What pip says. It runs in a folder of its own: a file named pip.py where the user stands must not be run."""
     command = [sys.executable, "-m", "pip", *arguments, "--no-input", "--disable-pip-version-check"]
     wide = os.environ | {"COLUMNS": "1000"}  # no line breaks in what it says
     try:
