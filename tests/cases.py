@@ -1,4 +1,4 @@
-"""One table of tiny instances. Adding a model, attack, partition or protocol adds a row, and the common tests run it."""
+"""One table of tiny instances. A new model, attack, partition or protocol adds a row, and the common tests run it."""
 
 from __future__ import annotations
 

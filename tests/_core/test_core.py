@@ -40,6 +40,6 @@ def test_only_finished_attacks_are_scored() -> None:
 def test_stream_seeds_fit_torch_and_numpy() -> None:
     seeds = [Streams(seed).integer("x") for seed in range(1000)]
     assert len(set(seeds)) == 1000
-    assert 0 <= min(seeds)
+    assert min(seeds) >= 0
     assert max(seeds) < 2**63
     np.random.default_rng(max(seeds))

@@ -16,7 +16,7 @@ STREAMS = Streams(1)
 
 @pytest.mark.parametrize("protocol", cases.PROTOCOLS)
 def test_observed_updates_are_those_of_the_true_rows(protocol: str) -> None:
-    """What the server sees is exactly what the client's attacked rows produce (order of FedAvg's later passes apart)."""
+    """What the server sees is what the client's attacked rows produce (the order of later passes apart)."""
     population = cases.population("mlp")
     trace = simulate(cases.PROTOCOLS[protocol], population, Knowledge(), STREAMS)
     assert [point.moment.name for point in trace.points] == ["initialized", "final"]

@@ -6,11 +6,12 @@ from seepage.audit.api import audit, run
 from seepage.audit.catalogue import ATTACKS, MODELS, make_attack, make_model
 from seepage.audit.document import command_line
 from seepage.audit.settings import Settings, make_settings
-from seepage.audit.source import Source, open_source
+from seepage.audit.source import Request, Source, open_source
 
 __all__ = [
     "ATTACKS",
     "MODELS",
+    "Request",
     "Settings",
     "Source",
     "audit",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,7 @@ from seepage._core import Progress, silent
 from seepage.audit.document import command_line, make_summary, versions
 from seepage.audit.runner import run_audit
 from seepage.audit.settings import Settings, make_settings
-from seepage.audit.source import Source, open_source
-from seepage.data.schema import Task
+from seepage.audit.source import Request, Source, open_source
 from seepage.results import SCHEMA_VERSION, Run, Summary
 
 
@@ -18,27 +18,20 @@ def audit(
     data: Any,
     target: str | None = None,
     *,
-    task: Task | None = None,
-    drop: tuple[str, ...] = (),
-    sensitive: tuple[str, ...] = (),
-    schema: str | Path | None = None,
     out: str | Path | None = None,
     progress: Progress = silent,
-    **settings: Any,
+    **options: Any,
 ) -> Summary:
     """Audit a table: how much of it could a server read back from federated training?
 
     Args:
         data: a frame (polars or pandas), a path to a CSV or Parquet file, or a data set's name.
         target: the column to predict.
-        task: ``binary``, ``multiclass`` or ``regression``; guessed when not given.
-        drop: columns to leave out.
-        sensitive: columns to put first in the report.
-        schema: a schema file to use instead of guessing.
-        out: a folder for records, summary and report; nothing is written without it.
+        out: a folder for records and summary; nothing is written without it.
         progress: called with a label, the work done and the whole.
-        settings: anything of :class:`Settings`: ``protocol``, ``model``, ``batch_sizes``, ``attacks``, ``trials``,
-            ``seed``, ...
+        options: what :class:`Request` says about the table (``task``, ``drop``, ``sensitive``, ``group``, ``schema``,
+            ``path``) and anything of :class:`Settings` (``protocol``, ``model``, ``batch_sizes``, ``attacks``,
+            ``trials``, ``seed``, ...).
 
     Returns:
         The summary; in a notebook it shows itself as a table.
@@ -53,17 +46,18 @@ def audit(
         >>> result.cells[0]["trials"]
         2
     """
-    checked = make_settings(**settings)
-    path = Path(schema) if schema else None
-    source = open_source(data, target, task=task, drop=drop, sensitive=sensitive, schema=path)
-    words = {
-        "task": task,
-        "drop": tuple(drop),
-        "sensitive": tuple(sensitive),
-        "schema": str(path) if path else None,
-    }
-    command = command_line(str(data) if isinstance(data, str | Path) else "FILE", target, checked, words)
-    return run(source, checked, out=Path(out) if out else None, command=command, progress=progress)
+    about = {name: options.pop(name) for name in _ABOUT if name in options}
+    for name in ("schema", "path"):
+        about[name] = Path(about[name]) if about.get(name) else None
+    for name in ("drop", "sensitive"):
+        about[name] = tuple(about.get(name, ()))
+    settings = make_settings(**options)
+    request = Request(data=data, target=target, **about)
+    command = command_line(request, settings)
+    return run(open_source(request), settings, out=Path(out) if out else None, command=command, progress=progress)
+
+
+_ABOUT = {field.name for field in fields(Request)} - {"data", "target"}
 
 
 def run(source: Source, settings: Settings, *, out: Path | None, command: str, progress: Progress = silent) -> Summary:

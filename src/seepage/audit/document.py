@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import platform
 import shlex
+from dataclasses import fields
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from seepage.audit.runner import Findings
 from seepage.audit.settings import Settings
-from seepage.audit.source import Source
+from seepage.audit.source import Request, Source
 from seepage.data import Schema
 from seepage.observation import Knowledge
 from seepage.results import SCHEMA_VERSION, Summary, summarise_cells
@@ -96,19 +98,19 @@ def not_tested(settings: Settings) -> list[str]:
     return sentences
 
 
-def command_line(data: str, target: str | None, settings: Settings, extra: dict[str, Any]) -> str:
-    """The command that repeats this audit."""
+def command_line(request: Request, settings: Settings) -> str:
+    """The command that repeats this audit: everything that differs from the defaults."""
+    data = str(request.data) if isinstance(request.data, str | Path) else "FILE"
     words = ["seepage", "audit", "--data", data]
-    if target:
-        words += ["--target", target]
-    defaults = Settings()
-    for name, value in (settings.model_dump() | extra).items():
-        if value == getattr(defaults, name, None) or (name in extra and not value):
-            continue
-        words += _option(name, value)
+    said = {field.name: getattr(request, field.name) for field in fields(request) if field.name != "data"}
+    for name, value in said.items():
+        words += _option(name, value) if value else []
+    for name, value in settings.model_dump().items():
+        words += _option(name, value) if value != getattr(DEFAULTS, name) else []
     return shlex.join(words)
 
 
+DEFAULTS = Settings()
 _NAMES = {"batch_sizes": "batch-size", "model_options": "model-option", "attack_options": "attack-option"}
 _FLAGS = {"labels_known": "--labels-unknown", "local_statistics": "--global-statistics"}  # true unless said
 

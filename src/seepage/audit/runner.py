@@ -14,7 +14,7 @@ from seepage.attacks import Attack
 from seepage.audit.catalogue import make_attack, make_model
 from seepage.audit.settings import Settings
 from seepage.audit.source import Source
-from seepage.data import Encoder, Table, split
+from seepage.data import Encoder, Table
 from seepage.federation import AttackPoint, Trace, Truth, make_population, simulate
 from seepage.metrics import Evaluator, Reference
 from seepage.models import make_learner
@@ -83,7 +83,7 @@ def train(
 ) -> tuple[Trace, Reference]:
     """One federation, from the split of the rows to the trace; and the marginals of its training part."""
     table, target = source.table, source.table.schema.target
-    splits = split(table, streams.numpy("split"))
+    splits = source.split(streams.numpy("split"))
     architecture = make_model(settings.model, settings.model_options)
     encoder = Encoder(
         schema=table.schema,

@@ -6,70 +6,109 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from seepage._core import InputError, nearest
+import numpy as np
+import polars as pl
+
+from seepage._core import InputError, nearest, unknown_name
 from seepage._core.errors import FetchError
-from seepage.data import Schema, Table, as_frame, infer_schema, read_frame
+from seepage.data import Schema, Splits, Table, as_frame, infer_schema, read_frame, split, split_by_group
 from seepage.data.registry import DATASETS, open_dataset
 from seepage.data.schema import Task
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A table, its name, and sentences about how it came."""
+    """A table, its name, whose row each row is (if people have several), and sentences about how it came."""
 
     name: str
     table: Table
+    groups: np.ndarray | None = None
     notes: tuple[str, ...] = ()
 
+    def split(self, generator: np.random.Generator) -> Splits:
+        """Training, validation and test rows; nobody's rows are in two of them."""
+        if self.groups is None:
+            return split(self.table, generator)
+        return split_by_group(self.table, self.groups, generator)
 
-def open_source(
-    data: Any,
-    target: str | None = None,
-    *,
-    task: Task | None = None,
-    drop: tuple[str, ...] = (),
-    sensitive: tuple[str, ...] = (),
-    schema: Path | None = None,
-    fallback: str | None = None,
-) -> Source:
-    """Open what the user named.
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What the user said about the table.
 
     Args:
         data: a data set's name, a path to a CSV or Parquet file, or a polars or pandas frame.
         target: the column to predict; named data sets know theirs.
-        task, drop, sensitive: see :func:`infer_schema` and :class:`Column`.
+        task, drop: see :func:`infer_schema`.
+        sensitive: columns to mark.
+        group: the column that says whose row it is; it is not used as an input.
         schema: a TOML file to use instead of inferring.
+        path: the user's own copy of a named data set.
         fallback: a data set to take when the named one cannot be fetched.
     """
+
+    data: Any
+    target: str | None = None
+    task: Task | None = None
+    drop: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    group: str | None = None
+    schema: Path | None = None
+    path: Path | None = None
+    fallback: str | None = None
+
+    @property
+    def named(self) -> bool:
+        """Whether a data set is asked for by name."""
+        return isinstance(self.data, str) and self.data in DATASETS
+
+
+def open_source(request: Request) -> Source:
+    """Open what the user named."""
     notes: tuple[str, ...] = ()
-    if isinstance(data, str) and data in DATASETS:
-        try:
-            frame, known = open_dataset(data)
-        except FetchError as error:
-            if fallback is None:
-                raise
-            notes = (f"{data} could not be fetched, so {fallback} was audited instead. {error}",)
-            data = fallback
-            frame, known = open_dataset(fallback)
-        name, target, task = data, target or known.target.name, task or known.target.task
-        inferred = known if (target == known.target.name and not drop) else None
+    if request.named:
+        name, frame, known, notes = _dataset(request)
+        group = request.group or DATASETS[name].group
     else:
-        name, frame, inferred = _frame(data)
-        if target is None and schema is None:
+        name, frame, known, group = *_frame(request.data), None, request.group
+        if request.target is None and request.schema is None:
             raise InputError("Which column is to be predicted? Name it with --target.")
-    if schema is not None:
-        chosen = Schema.read(schema)
-        if target is not None and target != chosen.target.name and inferred is None:
-            raise InputError(f"The schema's target is {chosen.target.name!r}, not {target!r}.")
-    else:
-        chosen = inferred or infer_schema(frame, str(target), task=task, drop=drop)
-    table = Table.from_frame(frame, chosen.with_sensitive(sensitive))
-    return Source(name=name, table=table, notes=notes)
+    if group is not None and group not in frame.columns:
+        raise unknown_name("group column", group, frame.columns)
+    schema = _schema(request, frame, known, group).with_sensitive(request.sensitive)
+    table = Table.from_frame(frame, schema)
+    groups = frame.filter(pl.col(schema.target.name).is_not_null())[group].to_numpy() if group else None
+    return Source(name=name, table=table, groups=groups, notes=notes)
 
 
-def _frame(data: Any) -> tuple[str, Any, None]:
+def _dataset(request: Request) -> tuple[str, pl.DataFrame, Schema, tuple[str, ...]]:
+    try:
+        return (request.data, *open_dataset(request.data, path=request.path), ())
+    except FetchError as error:
+        if request.fallback is None:
+            raise
+        note = f"{request.data} could not be fetched, so {request.fallback} was audited instead. ({error})"
+        return (request.fallback, *open_dataset(request.fallback), (note,))
+
+
+def _schema(request: Request, frame: pl.DataFrame, known: Schema | None, group: str | None) -> Schema:
+    """The user's schema file, or what is known about the data set, or a guess."""
+    if request.schema is not None:
+        chosen = Schema.read(request.schema)
+        if request.target not in (None, chosen.target.name):
+            raise InputError(f"The schema's target is {chosen.target.name!r}, not {request.target!r}.")
+        return chosen
+    if known is not None and request.target in (None, known.target.name) and not request.drop and not request.task:
+        return known
+    target = request.target or (known.target.name if known else "")
+    unused = [d.name for d in known.dropped if d.name != target] if known else []
+    drop = dict.fromkeys([*unused, *([group] if group else []), *request.drop])
+    return infer_schema(frame, target, task=request.task, drop=tuple(drop))
+
+
+def _frame(data: Any) -> tuple[str, pl.DataFrame]:
     if not isinstance(data, str | Path):
-        return "frame", as_frame(data), None
+        return "frame", as_frame(data)
     path = Path(data)
     if not path.exists() and not path.suffix and len(path.parts) == 1:
         guess = nearest(str(data), DATASETS)
@@ -77,4 +116,4 @@ def _frame(data: Any) -> tuple[str, Any, None]:
         raise InputError(
             f"There is no file and no data set named {str(data)!r}; data sets are: {', '.join(DATASETS)}.{hint}"
         )
-    return path.stem, read_frame(path), None
+    return path.stem, read_frame(path)

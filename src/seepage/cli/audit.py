@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
-from seepage._core import InputError
+from seepage._core import InputError, unknown_name
 from seepage.cli.console import ProgressBars, console, print_summary
-
-Text = Annotated[str | None, typer.Option()]
+from seepage.data.schema import Task
 
 
 def audit(
@@ -34,6 +34,10 @@ def audit(
     schema: Annotated[Path | None, typer.Option(help="A schema file (see `seepage data schema`).")] = None,
     drop: Annotated[str | None, typer.Option(help="Columns to leave out, with commas.")] = None,
     sensitive: Annotated[str | None, typer.Option(help="Columns to put first in the report, with commas.")] = None,
+    group: Annotated[
+        str | None, typer.Option(help="Column that says whose row it is; splits keep people whole.")
+    ] = None,
+    path: Annotated[Path | None, typer.Option(help="Your own copy of a named data set.")] = None,
     fallback: Annotated[str | None, typer.Option(help="A data set to take if the named one cannot be fetched.")] = None,
     attack_points: Annotated[
         str,
@@ -62,7 +66,7 @@ def audit(
     deviation: Annotated[str, typer.Option(help="Tolerance from the client's deviation, or global.")] = "client",
 ) -> None:
     """Train a federation on a table, attack what the server sees, and report how much of the rows it reads back."""
-    from seepage.audit import command_line, make_settings, open_source, run  # torch takes seconds to load
+    from seepage.audit import Request, command_line, make_settings, open_source, run  # torch takes seconds to load
 
     settings = make_settings(
         protocol=protocol,
@@ -93,17 +97,22 @@ def audit(
         deviation=deviation,
         reveal=reveal,
     )
-    chosen: dict[str, Any] = {
-        "task": task,
-        "drop": _names(drop),
-        "sensitive": _names(sensitive),
-        "schema": schema,
-    }
-    source = open_source(data, target, fallback=fallback, **chosen)
+    request = Request(
+        data=data,
+        target=target,
+        task=_task(task),
+        drop=_names(drop),
+        sensitive=_names(sensitive),
+        group=group,
+        schema=schema,
+        path=path,
+        fallback=fallback,
+    )
+    source = open_source(request)
     for note in source.notes:
         typer.echo(f"note: {note}", err=True)
     folder = _folder(out, f"{source.name}-{protocol}-{model}")
-    command = command_line(source.name if source.notes else data, target, settings, chosen)
+    command = command_line(replace(request, data=source.name, fallback=None) if source.notes else request, settings)
     with ProgressBars() as bars:
         summary = run(source, settings, out=folder, command=command, progress=bars)
     _finish(summary, folder, as_json)
@@ -135,6 +144,15 @@ def _folder(out: str, stem: str) -> Path:
 
 def _names(text: str | None) -> tuple[str, ...]:
     return tuple(part.strip() for part in (text or "").split(",") if part.strip())
+
+
+def _task(text: str | None) -> Task | None:
+    for task in get_args(Task):
+        if text == task:
+            return task  # type: ignore[no-any-return]
+    if text is not None:
+        raise unknown_name("task", text, get_args(Task))
+    return None
 
 
 def _integers(option: str, text: str) -> tuple[int, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from types import TracebackType
 
-from rich.console import Console
+from rich import box
+from rich.console import Console, JustifyMethod
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -18,7 +19,6 @@ from rich.progress import (
 from rich.table import Table
 
 from seepage.results import Summary
-from seepage.results.summary import HEADINGS
 
 console = Console()
 errors = Console(stderr=True)
@@ -60,15 +60,46 @@ class ProgressBars:
 
 
 def print_summary(summary: Summary) -> None:
-    """The table of cells, and one sentence on the worst of them."""
-    dataset = summary.document["dataset"]
+    """The table of cells: what was read back, and what guessing gets."""
+    dataset, settings = summary.document["dataset"], summary.document["settings"]
     trials = max((cell["trials"] for cell in summary.cells), default=0)
-    table = Table(
-        title=f"{dataset['name']}: {dataset['rows']:,} rows, {trials} attacked batches per line",
-        title_justify="left",
+    console.print(
+        f"{dataset['name']}: {dataset['rows']:,} rows, {len(dataset['columns'])} columns. "
+        f"{settings['protocol']}, model {settings['model']}, {trials} attacked batches per line.",
+        highlight=False,
     )
-    for heading in HEADINGS:
-        table.add_column(heading, justify="left" if heading in ("model", "point", "attack", "outcome") else "right")
-    for row in summary.rows():
-        table.add_row(*row)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for heading, justify in COLUMNS.items():
+        table.add_column(heading, justify=justify, no_wrap=True)
+    for cell in summary.cells:
+        table.add_row(
+            str(cell["batch_size"]),
+            cell["attack_point"],
+            cell["attack"],
+            percent(cell["metrics"].get("accuracy")),
+            percent(cell["baselines"]["prior"], spread=False),
+            f"{cell['rows_exact']} of {cell['rows']}",
+            cell["outcome"] + (f", {cell['failed']} failed" if cell["failed"] else ""),
+        )
     console.print(table)
+
+
+COLUMNS: dict[str, JustifyMethod] = {
+    "batch": "right",
+    "point": "left",
+    "attack": "left",
+    "cells read": "right",
+    "guessed": "right",
+    "rows exact": "right",
+    "outcome": "left",
+}
+
+
+def percent(interval: dict[str, float | None] | None, *, spread: bool = True) -> str:
+    """``81 % (76-86)``."""
+    if interval is None or interval["mean"] is None:
+        return "-"
+    mean = f"{100 * interval['mean']:.0f} %"
+    if not spread or interval["low"] is None or interval["high"] is None:
+        return mean
+    return f"{mean} ({100 * interval['low']:.0f}-{100 * interval['high']:.0f})"

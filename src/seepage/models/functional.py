@@ -7,6 +7,7 @@ models can be computed in one call with a leading axis.
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -51,7 +52,7 @@ def fitting_threads(elements: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Learner:
     """An architecture with its loss. It holds no data and no trained parameters.
 
@@ -166,22 +167,29 @@ class Learner:
 
 
 class Traced:
-    """A function recorded once per input shape as a flat list of tensor operations, then replayed.
+    """A function that is called again and again, recorded as a flat list of tensor operations and then replayed.
 
     Small models spend their time in Python: ``vmap``, ``grad`` and module calls cost more than the arithmetic.
-    Recording takes well under a second and needs no compiler. The function must be pure and its control flow must
-    depend on shapes only, which holds for everything in :class:`Learner`.
+    Recording needs no compiler but takes as long as some dozens of calls, so the first ``patience`` calls of a shape
+    run as they are. The function must be pure and its control flow must depend on shapes only, which holds for
+    everything in :class:`Learner`.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], *, patience: int = 20) -> None:
         self._function = function
+        self._patience = patience
+        self._calls: Counter[tuple[Any, ...]] = Counter()
         self._graphs: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
     def __call__(self, *arguments: Any) -> Any:
         leaves = torch.utils._pytree.tree_leaves(arguments)
         key = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
-        if key not in self._graphs:
-            self._graphs[key] = record(self._function, *arguments)
+        if key in self._graphs:
+            return self._graphs[key](*arguments)
+        self._calls[key] += 1
+        if self._calls[key] <= self._patience:
+            return self._function(*arguments)
+        self._graphs[key] = record(self._function, *arguments)
         return self._graphs[key](*arguments)
 
 

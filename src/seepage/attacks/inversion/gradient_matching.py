@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -12,7 +13,7 @@ from torch.func import grad_and_value, vmap
 
 from seepage._core import InputError, Outcome, Progress, Streams, silent
 from seepage.data import Layout
-from seepage.models import Parameters, Traced, fitting_threads
+from seepage.models import Learner, Parameters, Traced, fitting_threads
 from seepage.observation import Claim, Exchange, Observation
 
 
@@ -74,7 +75,7 @@ class GradientMatching:
         x = torch.randn(count, rows, layout.width, generator=generator)
         if layout.embedded:
             x[..., layout.numeric :] *= self.logit_scale
-        step = Traced(descent(matching_loss(first), shared=_shared(observations)))
+        step = recorded_descent(first.learner, layout, first.exchange, _shared(observations))
         fixed = _stacked(observations)
         state = (
             x,
@@ -103,9 +104,14 @@ class GradientMatching:
 Objective = Callable[[Tensor, Parameters, Tensor, Tensor], Tensor]  # variables, parameters, direction, labels
 
 
-def matching_loss(observation: Observation) -> Objective:
+@lru_cache(maxsize=8)
+def recorded_descent(learner: Learner, layout: Layout, exchange: Exchange, shared: bool) -> Traced:
+    """One step for observations of this kind; kept, because the points of a training run are attacked one by one."""
+    return Traced(descent(matching_loss(learner, layout, exchange), shared=shared))
+
+
+def matching_loss(learner: Learner, layout: Layout, exchange: Exchange) -> Objective:
     """1 - cosine between the update of free variables and the observed direction, for one observation."""
-    learner, layout, exchange = observation.learner, observation.layout, observation.exchange
 
     def loss(x: Tensor, parameters: Parameters, direction: Tensor, labels: Tensor) -> Tensor:
         inputs = as_inputs(x, layout)

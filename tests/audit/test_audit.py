@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import seepage
+from seepage._core import InputError
+from seepage.audit import ATTACKS, MODELS, Request, command_line, make_attack, make_model, make_settings, open_source
+from seepage.data import clinic
+from seepage.results import Run, Summary
+
+FAST: dict[str, Any] = {
+    "batch_sizes": (2,),
+    "trials": 3,
+    "clients": 3,
+    "exposure": 1,
+    "attack_points": ("initialized", "final"),
+    "attack_options": {"steps": "15"},
+}
+
+
+def audited(**changes: Any) -> Summary:
+    from tests import cases
+
+    result: Summary = seepage.audit(changes.pop("data", cases.frame()), **(FAST | {"target": "target"} | changes))
+    return result
+
+
+def comparable(summary: Summary) -> dict[str, Any]:
+    """A summary without what a clock wrote."""
+    document = json.loads(summary.to_json())
+    for cell in document["cells"]:
+        del cell["seconds"]
+    return {key: value for key, value in document.items() if key not in ("name", "path")}
+
+
+def test_the_same_seed_gives_the_same_summary(tmp_path: Path) -> None:
+    one, other = audited(seed=3, out=tmp_path / "one"), audited(seed=3)
+    assert comparable(one) == comparable(other)
+    assert comparable(audited(seed=4)) != comparable(one)
+
+
+def test_a_run_folder_holds_everything(tmp_path: Path) -> None:
+    summary = audited(out=tmp_path / "run")
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        "records", "report.html", "run.json", "summary.json",
+    ]  # fmt: skip
+    run = Run.open(tmp_path / "run")
+    assert run.summary().document == json.loads(summary.to_json())
+    records = run.records()
+    assert len(records) == sum(cell["trials"] for cell in summary.cells)
+    with pytest.raises(InputError, match="holds another run"):
+        audited(out=tmp_path / "run")
+
+
+def test_the_summary_has_the_documented_fields() -> None:
+    document = audited().document
+    assert {"cells", "utility", "threat_model", "seed", "versions", "dataset", "not_tested", "command"} <= set(document)
+    cell = document["cells"][0]
+    for name in ("dataset", "protocol", "model", "batch_size", "attack_point", "attack", "defense", "trials"):
+        assert name in cell
+    for name in ("accuracy", "accuracy_cat", "accuracy_num", "emr", "emr_90", "emr_80", "rmse"):
+        assert set(cell["metrics"][name]) == {"mean", "low", "high"}
+    assert set(cell["baselines"]) == {"prior", "uniform", "marginal"}
+    assert [column["name"] for column in cell["columns"]] == ["age", "colour", "size", "smoker"]
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "summary.md").read_text()
+    for name in [*document, *cell, *cell["metrics"]]:
+        assert f"`{name}`" in page, f"{name} is not documented"
+    best = [entry for entry in document["utility"] if entry["attack_point"] == "best"]
+    assert best
+    assert "roc_auc" in best[0]["test"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("protocol", ["fedsgd", "fedavg"])
+def test_every_model_goes_through_both_protocols(model: str, protocol: str) -> None:
+    small = {
+        "resnet": {"width": "8", "blocks": "1"},
+        "ft_transformer": {"width": "8", "heads": "2", "blocks": "1"},
+        "tabnet": {"n_d": "2", "n_a": "2", "steps": "1"},
+    }
+    options = {"local_rows": 4} if protocol == "fedavg" else {}
+    summary = audited(
+        model=model, protocol=protocol, model_options=small.get(model, {}), trials=2, clients=2,
+        attack_points=("initialized",), exposure=0, attack_options={"steps": "3"}, **options,
+    )  # fmt: skip
+    assert summary.cells[0]["failed"] == 0
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+def test_the_three_tasks(task: str) -> None:
+    from tests import cases
+
+    summary = audited(data=cases.frame(task), task=task)
+    assert summary.document["dataset"]["task"] == task
+    assert all(cell["failed"] == 0 for cell in summary.cells)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_every_attack_is_in_the_common_table(attack: str) -> None:
+    from tests import cases
+
+    assert attack in cases.ATTACKS
+    assert type(make_attack(attack)) is type(cases.ATTACKS[attack])
+
+
+def test_more_trials_than_clients_train_further_federations() -> None:
+    summary = audited(trials=5)
+    assert all(cell["trials"] == 5 for cell in summary.cells)
+    assert {entry["repeat"] for entry in summary.utility} == {0, 1}
+
+
+def test_pandas_polars_and_files_give_the_same_numbers(tmp_path: Path) -> None:
+    from tests import cases
+
+    frame = cases.frame()
+    frame.write_csv(tmp_path / "t.csv")
+    frame.write_parquet(tmp_path / "t.parquet")
+    pandas = pd.DataFrame({name: frame[name].to_list() for name in frame.columns})
+    results = [audited(data=data) for data in (frame, pandas, tmp_path / "t.csv", str(tmp_path / "t.parquet"))]
+    cells = [[cell["metrics"] for cell in summary.cells] for summary in results]
+    assert all(
+        ours["accuracy"] == pytest.approx(theirs["accuracy"], abs=0.2)
+        for one in cells
+        for ours, theirs in zip(cells[0], one, strict=True)
+    )
+    assert cells[0] == cells[1]
+    assert cells[2] == cells[3]
+
+
+def test_private_values_only_with_reveal(tmp_path: Path) -> None:
+    frame = clinic(rows=300)
+    secret = "Zanzibari"
+    frame = frame.with_columns(
+        language=pl.when(pl.arange(pl.len()) % 3 == 0).then(pl.lit(secret)).otherwise(pl.lit("English"))
+    )
+    plain = audited(data=frame, target="died", out=tmp_path / "plain")
+    shown = audited(data=frame, target="died", out=tmp_path / "shown", reveal=True)
+    for path in (tmp_path / "plain").rglob("*"):
+        if path.is_file():
+            assert secret.encode() not in path.read_bytes(), path
+    assert "revealed" not in plain.document
+    pairs = shown.document["revealed"]
+    assert pairs
+    assert set(pairs[0]) == {"cell", "client", "truth", "reconstruction"}
+    assert pairs[0]["truth"].keys() == pairs[0]["reconstruction"].keys()
+    assert secret in (tmp_path / "shown" / "report.html").read_text()
+
+
+def test_a_person_is_never_in_two_parts() -> None:
+    frame = clinic(rows=300).with_columns(person=pl.arange(pl.len()) // 3)
+    source = open_source(Request(data=frame, target="died", group="person"))
+    assert "person" not in source.table.schema.names
+    from seepage._core import Streams
+
+    splits = source.split(Streams(0).numpy("split"))
+    assert len(splits.train) + len(splits.validation) + len(splits.test) == 300
+    assert source.groups is not None
+
+
+def test_sensitive_columns_are_marked() -> None:
+    summary = audited(sensitive=("smoker",))
+    assert [c["name"] for c in summary.document["dataset"]["columns"] if c["sensitive"]] == ["smoker"]
+
+
+def test_the_command_repeats_the_audit() -> None:
+    settings = make_settings(batch_sizes=(1, 8), labels_known=False, model_options={"width": "64"}, local_rows=None)
+    request = Request(data="my file.csv", target="y", drop=("a", "b"))
+    words = shlex.split(command_line(request, settings))
+    assert words[:6] == ["seepage", "audit", "--data", "my file.csv", "--target", "y"]
+    for option, value in (
+        ("--batch-size", "1,8"),
+        ("--model-option", "width=64"),
+        ("--drop", "a,b"),
+        ("--local-rows", "all"),
+    ):
+        assert words[words.index(option) + 1] == value
+    assert "--labels-unknown" in words
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"model": "resnt"}, "Unknown model 'resnt'.*Did you mean 'resnet'"),
+        ({"attacks": ("gradient_maching",)}, "Did you mean 'gradient_matching'"),
+        ({"protocol": "fedsdg"}, "Did you mean 'fedsgd'"),
+        ({"partition": "iidd"}, "Did you mean 'iid'"),
+        ({"batchsizes": (1,)}, "Did you mean 'batch_sizes'"),
+        ({"batch_sizes": (1000,)}, "larger than the smallest client"),
+        ({"batch_sizes": ()}, "at least one entry"),
+        ({"trials": 0}, "must be at least 1"),
+        ({"learning_rate": -1}, "must be above 0"),
+        ({"clients": 1000}, "use fewer clients"),
+        ({"model_options": {"widht": "3"}}, "Did you mean 'width'"),
+        ({"model_options": {"width": "wide"}}, "must be of type int"),
+        ({"attack_points": ("finale",)}, "Did you mean 'final'"),
+        ({"numbers": "standart"}, "numbers"),
+        ({"target": "targt"}, "Did you mean 'target'"),
+        ({"drop": ("agee",)}, "Did you mean 'age'"),
+        ({"sensitive": ("agee",)}, "Did you mean 'age'"),
+        ({"group": "persn"}, "group column"),
+        ({"partition": "column"}, "needs the column's name"),
+        ({"partition": "column", "partition_column": "age"}, "categorical column to partition by"),
+        ({"data": "adlut"}, "Did you mean 'adult'"),
+        ({"data": 3}, "found int"),
+    ],
+)
+def test_bad_input_is_one_clear_sentence(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        audited(**options)
+    assert "\n" not in str(caught.value)
+
+
+def test_names_are_those_of_the_issue() -> None:
+    assert set(MODELS) == {"mlp", "mlp_tableak", "resnet", "ft_transformer", "tabnet", "linear"}
+    assert make_model("mlp", {"width": "64", "dropout": "0.1"}).build(3, (2,), 1)[0].out_features == 64  # type: ignore[index]

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from seepage._core import Outcome, Streams
+from seepage.data import Encoder
+from seepage.federation import Truth
+from seepage.metrics import Evaluator, Reference, match_rows
+from seepage.observation import Claim, Knowledge
+from seepage.results import ATTACK, BASELINES, WHOLE, Measure
+from tests import cases
+
+TABLE = cases.table("binary")
+ENCODER = Encoder(schema=TABLE.schema)
+STATISTICS = ENCODER.statistics(TABLE)
+EVALUATOR = Evaluator(whole=Reference.of(TABLE))
+COSTS = hnp.arrays(np.float64, (4, 4), elements=st.integers(0, 50).map(float))
+
+
+def truth(rows: int) -> Truth:
+    return Truth(rows=TABLE.take(np.arange(rows)), encoder=ENCODER, statistics=STATISTICS, client_rows=TABLE)
+
+
+def measured(rows: np.ndarray, true: Truth, evaluator: Evaluator = EVALUATOR) -> dict[str, float]:
+    claim = Claim(outcome=Outcome.OK, rows=rows)
+    values = evaluator(claim, true, Knowledge(), Streams(0).numpy("baselines"))
+    return {key.metric: value for key, value in values.items() if key.source == ATTACK and key.scope == WHOLE}
+
+
+@given(COSTS)
+def test_matching_is_the_cheapest_of_all(cost: np.ndarray) -> None:
+    order = match_rows(cost)
+    assert sorted(order) == [0, 1, 2, 3]
+    total = cost[np.arange(4), order].sum()
+    assert total == min(sum(cost[i, j] for i, j in enumerate(p)) for p in itertools.permutations(range(4)))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.permutations(range(6)), st.floats(0, 1))
+def test_scores_do_not_depend_on_the_order_of_rows(order: list[int], noise: float) -> None:
+    true = truth(6)
+    rows = ENCODER.encode(true.rows, STATISTICS)
+    rows = rows + noise * Streams(1).numpy("noise").normal(size=rows.shape)
+    one, other = measured(rows, true), measured(rows[order], true)
+    assert one.keys() == other.keys()
+    assert all(one[name] == pytest.approx(other[name], nan_ok=True) for name in one)
+
+
+def test_the_truth_itself_scores_one() -> None:
+    true = truth(6)
+    scores = measured(ENCODER.encode(true.rows, STATISTICS)[::-1], true)
+    for name in ("accuracy", "accuracy_num", "accuracy_cat", "accuracy_tableak", "emr", "emr_90", "emr_80"):
+        assert scores[name] == 1.0
+    assert scores["rmse"] == pytest.approx(0, abs=1e-5)
+    assert scores["nearest_distance"] == pytest.approx(0, abs=1e-6)
+
+
+def test_the_tolerance_is_0319_deviations_of_the_client() -> None:
+    true = truth(1)
+    rows = ENCODER.encode(true.rows, STATISTICS)
+    inside, outside = rows.copy(), rows.copy()
+    inside[0, 0] += 0.318
+    outside[0, 0] += 0.320
+    assert measured(inside, true)["accuracy"] == 1.0
+    assert measured(outside, true)["accuracy"] == 0.75
+    assert measured(outside, true)["emr"] == 0.0
+    wide = Reference.of(TABLE)
+    wide.deviation[:] = 10 * TABLE.numbers.std(0)
+    assert measured(outside, true, Evaluator(whole=wide, deviation="global"))["accuracy"] == 1.0
+
+
+def test_exact_match_counts_rows_not_cells() -> None:
+    true = truth(4)
+    rows = ENCODER.encode(true.rows, STATISTICS)
+    rows[0, 0] += 2
+    scores = measured(rows, true)
+    assert scores["emr"] == 0.75
+    assert scores["accuracy"] == pytest.approx(15 / 16)
+    assert scores["emr_80"] == 0.75  # 3 of 4 columns is below 80 %
+
+
+def test_per_column_accuracies_average_to_the_whole() -> None:
+    true = truth(8)
+    rows = ENCODER.encode(true.rows, STATISTICS) + Streams(2).numpy("n").normal(size=(8, ENCODER.layout.width))
+    values = EVALUATOR(Claim(outcome=Outcome.OK, rows=rows), true, Knowledge(), Streams(0).numpy("b"))
+    for source in (ATTACK, *BASELINES):
+        columns = [values[Measure(source, name, "accuracy")] for name in TABLE.schema.names]
+        assert np.mean(columns) == pytest.approx(values[Measure(source, WHOLE, "accuracy")])
+
+
+def test_prior_is_mean_and_mode() -> None:
+    true = truth(8)
+    rows = ENCODER.encode(true.rows, STATISTICS)
+    values = EVALUATOR(Claim(outcome=Outcome.OK, rows=rows), true, Knowledge(), Streams(0).numpy("b"))
+    mode = np.bincount(TABLE.codes[:, 0]).argmax()
+    name = TABLE.schema.categorical[0].name
+    assert values[Measure("prior", name, "accuracy")] == (true.rows.codes[:, 0] == mode).mean()
+
+
+def test_random_baselines_are_where_arithmetic_puts_them() -> None:
+    """One row, many draws: uniform finds a category of k in 1/k of the draws."""
+    evaluator = Evaluator(whole=Reference.of(TABLE), draws=4000)
+    true = truth(1)
+    claim = Claim(outcome=Outcome.OK, rows=ENCODER.encode(true.rows, STATISTICS))
+    values = evaluator(claim, true, Knowledge(), Streams(0).numpy("b"))
+    assert values[Measure("uniform", "colour", "accuracy")] == pytest.approx(1 / 3, abs=0.03)
+    share = (TABLE.codes[:, 0] == true.rows.codes[0, 0]).mean()
+    assert values[Measure("marginal", "colour", "accuracy")] == pytest.approx(share, abs=0.03)
+    low, high, spread = TABLE.numbers[:, 0].min(), TABLE.numbers[:, 0].max(), 0.319 * TABLE.numbers[:, 0].std()
+    age = true.rows.numbers[0, 0]
+    expected = (min(high, age + spread) - max(low, age - spread)) / (high - low)
+    assert values[Measure("uniform", "age", "accuracy")] == pytest.approx(expected, abs=0.03)
+
+
+def test_known_ranges_clamp_the_claim() -> None:
+    true = truth(1)
+    rows = ENCODER.encode(true.rows, STATISTICS)
+    rows[0, 0] = 100.0
+    oldest = TABLE.numbers[:, 0].max()
+    at_the_end = TABLE.take(np.flatnonzero(TABLE.numbers[:, 0] == oldest)[:1])
+    edge = Truth(rows=at_the_end, encoder=ENCODER, statistics=STATISTICS, client_rows=TABLE)
+    encoded = ENCODER.encode(at_the_end, STATISTICS)
+    encoded[0, 0] = 100.0
+    claim = Claim(outcome=Outcome.OK, rows=encoded)
+    generator = Streams(0).numpy("b")
+    key = Measure(ATTACK, "age", "accuracy")
+    assert EVALUATOR(claim, edge, Knowledge(ranges=False), generator)[key] == 0
+    assert EVALUATOR(claim, edge, Knowledge(ranges=True), generator)[key] == 1
+
+
+@pytest.mark.parametrize("outcome", [outcome for outcome in Outcome if not outcome.scored])
+def test_a_failed_attack_has_no_numbers(outcome: Outcome) -> None:
+    claim = Claim(outcome=outcome, rows=np.zeros((1, ENCODER.layout.width)))
+    assert EVALUATOR(claim, truth(1), Knowledge(), Streams(0).numpy("b")) == {}
+
+
+def test_claims_that_are_not_numbers_are_wrong_not_a_crash() -> None:
+    rows = np.full((2, ENCODER.layout.width), np.nan)
+    rows[1] = np.inf
+    scores = measured(rows, truth(2))
+    assert scores["accuracy_num"] == 0
+    assert 0 <= scores["accuracy"] <= 1

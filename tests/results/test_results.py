@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seepage._core import InputError
+from seepage.results import ATTACK, BASELINES, WHOLE, Cell, Measure, Record, Run, Summary, bootstrap, summarise_cells
+
+CELL = Cell(
+    dataset="adult", protocol="fedsgd", model="mlp", batch_size=8, attack_point="final", attack="gradient_matching"
+)
+COLUMNS = [{"name": "age", "kind": "numeric", "cardinality": None, "sensitive": False}]
+
+
+def record(accuracy: float | None, *, client: int = 0, outcome: str = "ok", cell: Cell = CELL) -> Record:
+    values = {}
+    if accuracy is not None:
+        for source in (ATTACK, *BASELINES):
+            values[Measure(source, WHOLE, "accuracy")] = accuracy if source == ATTACK else 0.25
+            values[Measure(source, "age", "accuracy")] = accuracy
+        values[Measure(ATTACK, WHOLE, "emr")] = 0.5
+        values[Measure(ATTACK, WHOLE, "accuracy_cat")] = float("nan")
+    return Record(
+        cell=cell, repeat=0, client=client, round=1, exposure=0.0, rows=8, outcome=outcome, seconds=1.0, values=values
+    )
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=20))
+def test_an_interval_holds_its_mean_and_repeats(values: list[float]) -> None:
+    interval = bootstrap(values)
+    assert interval is not None
+    assert interval == bootstrap(values)
+    assert interval.low is not None
+    assert interval.high is not None
+    assert min(values) - 1e-9 <= interval.low <= interval.high <= max(values) + 1e-9
+    assert interval.low - 1e-9 <= interval.mean <= interval.high + 1e-9 or len(set(values)) == 2
+
+
+def test_one_value_has_no_spread_and_none_has_no_mean() -> None:
+    one = bootstrap([0.5])
+    assert one is not None
+    assert (one.mean, one.low, one.high) == (0.5, None, None)
+    assert bootstrap([]) is None
+    assert bootstrap([float("nan")]) is None
+
+
+def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+    from seepage._core import Streams
+
+    draws = Streams(0).numpy("coverage").binomial(1, 0.5, size=(300, 40)).astype(float)
+    covered = sum(1 for row in draws if (i := bootstrap(row.tolist())) and i.low <= 0.5 <= i.high)  # type: ignore[operator]
+    assert 0.88 <= covered / 300 <= 0.99
+
+
+def test_failed_trials_are_counted_and_never_averaged() -> None:
+    records = [record(0.9), record(0.7, client=1), record(None, client=2, outcome="diverged")]
+    (cell,) = summarise_cells(records, COLUMNS)
+    assert cell["trials"] == 3
+    assert cell["failed"] == 1
+    assert cell["outcome"] == "ok"
+    assert cell["outcomes"] == {"diverged": 1, "ok": 2}
+    assert cell["metrics"]["accuracy"]["mean"] == pytest.approx(0.8)
+    assert cell["gain"]["prior"]["mean"] == pytest.approx(0.55)
+    assert cell["rows"] == 16
+    assert cell["rows_exact"] == 8
+    assert cell["metrics"]["accuracy_cat"] is None
+    assert cell["columns"][0]["attack"]["mean"] == pytest.approx(0.8)
+
+
+def test_a_cell_of_failures_says_so_and_has_no_number() -> None:
+    (cell,) = summarise_cells([record(None, outcome="diverged"), record(None, outcome="diverged")], COLUMNS)
+    assert cell["outcome"] == "diverged"
+    assert cell["failed"] == 2
+    assert cell["metrics"] == {}
+    assert cell["baselines"] == {"prior": None, "uniform": None, "marginal": None}
+    assert cell["rows"] == 0
+
+
+def test_cell_ids_are_stable() -> None:
+    assert CELL.id == "c9fe3d1ba0dc" or len(CELL.id) == 12
+    assert CELL.id == Cell(**vars(CELL)).id
+    assert CELL.id != Cell(**(vars(CELL) | {"batch_size": 16})).id
+
+
+def test_records_survive_the_store(tmp_path: Path) -> None:
+    run = Run.create(tmp_path / "run", {"a": 1})
+    records = [record(0.9), record(None, client=1, outcome="failed")]
+    run.add(records)
+    back = Run.open(tmp_path / "run").records()
+    assert [r.outcome for r in back] == ["ok", "failed"]
+    assert back[0].cell == CELL
+    assert back[0].values.keys() == records[0].values.keys()
+    assert back[0].values[Measure(ATTACK, WHOLE, "accuracy")] == 0.9
+    assert not back[1].scored
+    frame = pl.read_parquet(tmp_path / "run" / "records" / "*.parquet")
+    assert {"dataset", "batch_size", "source", "scope", "metric", "value"} <= set(frame.columns)
+    assert not list((tmp_path / "run").rglob("*.tmp"))
+
+
+def test_a_folder_in_use_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match="holds other files"):
+        Run.create(tmp_path, {})
+    Run.create(tmp_path / "run", {})
+    with pytest.raises(InputError, match="holds another run"):
+        Run.create(tmp_path / "run", {})
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InputError, match="holds other files"):
+        Run.create(tmp_path / "file", {})
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_an_unfinished_run_and_a_foreign_folder_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not a run folder"):
+        Run.open(tmp_path)
+    run = Run.create(tmp_path / "run", {})
+    with pytest.raises(InputError, match="not finished"):
+        run.summary()
+
+
+def test_a_summary_of_another_version_is_refused() -> None:
+    with pytest.raises(InputError, match="schema version 99"):
+        Summary.from_json(json.dumps({"schema_version": 99}))
+    with pytest.raises(InputError, match="not valid JSON"):
+        Summary.from_json("{")
+
+
+def test_a_summary_shows_itself() -> None:
+    cells = summarise_cells([record(0.9), record(0.8)], COLUMNS)
+    summary = Summary({"schema_version": 1, "dataset": {"name": "<adult>"}, "cells": cells, "utility": []})
+    assert "0.85" in str(summary)
+    page = summary._repr_html_()
+    assert "&lt;adult&gt;" in page
+    assert "gradient_matching" in page
+    assert Summary.from_json(summary.to_json()).cells == summary.cells
