@@ -8,7 +8,7 @@ from typing import Any
 
 from seepage._core import Progress, silent
 from seepage.audit.document import command_line, make_summary, versions
-from seepage.audit.runner import run_audit
+from seepage.audit.runner import check_audit, run_audit
 from seepage.audit.settings import Settings, make_settings
 from seepage.audit.source import Request, Source, open_source
 from seepage.results import SCHEMA_VERSION, Run, Summary
@@ -62,6 +62,7 @@ _ABOUT = {field.name for field in fields(Request)} - {"data", "target"}
 
 def run(source: Source, settings: Settings, *, out: Path | None, command: str, progress: Progress = silent) -> Summary:
     """Audit an opened table, and write the run folder if one is wanted (the report is the caller's to render)."""
+    check_audit(source, settings)
     head = {
         "schema_version": SCHEMA_VERSION,
         "command": command,

@@ -16,7 +16,7 @@ from seepage.audit.settings import Settings
 from seepage.audit.source import Source
 from seepage.data import Encoder, Table
 from seepage.federation import AttackPoint, Trace, Truth, make_population, simulate
-from seepage.metrics import Evaluator, Reference
+from seepage.metrics import Evaluator, Reference, aligned
 from seepage.models import make_learner
 from seepage.observation import Claim, Knowledge, Observation
 from seepage.results import Cell, Record, Run
@@ -44,13 +44,12 @@ class Target:
 
 def run_audit(source: Source, settings: Settings, *, run: Run | None = None, progress: Progress = silent) -> Findings:
     """Every cell of an audit; finished cells are stored in ``run`` as they come."""
-    make_model(settings.model, settings.model_options)  # a bad name stops here, before any work
     attacks = {name: make_attack(name, settings.attack_options) for name in settings.attacks}
     knowledge = Knowledge(labels=settings.labels_known, ranges=settings.ranges_known)
     findings = Findings()
     for batch_size in settings.batch_sizes:
         traces, evaluators = [], []
-        for repeat in range(-(-settings.trials // _clients(source, settings))):
+        for repeat in range(_repeats(source, settings)):
             streams = Streams(settings.seed).child("repeat", repeat)
             trace, whole = train(source, settings, batch_size, streams, _labelled(progress, f"batch {batch_size}"))
             traces.append(trace)
@@ -76,6 +75,21 @@ def run_audit(source: Source, settings: Settings, *, run: Run | None = None, pro
                 if run is not None:
                     run.add(records)
     return findings
+
+
+def check_audit(source: Source, settings: Settings) -> None:
+    """Stop with a sentence, before any work and before anything is written, if a cell cannot be run."""
+    make_model(settings.model, settings.model_options)
+    for name in settings.attacks:
+        make_attack(name, settings.attack_options)
+    protocols = [settings.make_protocol(batch_size) for batch_size in settings.batch_sizes]
+    for repeat in range(_repeats(source, settings)):
+        streams = Streams(settings.seed).child("repeat", repeat)
+        train_part = source.split(streams.numpy("split")).train
+        sizes = [len(rows) for rows in settings.make_partition()(train_part, streams.numpy("partition"))]
+        for protocol in protocols:
+            clock = protocol.clock(sizes)
+            protocol.schedule.rounds(clock, clock.rounds_until(protocol.exposure))
 
 
 def train(
@@ -153,11 +167,12 @@ def attack_cell(
     return records, pairs
 
 
-def _clients(source: Source, settings: Settings) -> int:
-    """How many clients a federation has."""
+def _repeats(source: Source, settings: Settings) -> int:
+    """How many federations are trained to have enough clients to attack."""
+    clients = settings.client_count
     if settings.partition == "column":
-        return len(settings.make_partition()(source.table, np.random.default_rng(0)))
-    return settings.client_count
+        clients = len(settings.make_partition()(source.table, Streams(settings.seed).numpy("count")))
+    return -(-settings.trials // clients)
 
 
 def _targets(traces: Sequence[Trace], name: str) -> list[Target]:
@@ -203,13 +218,10 @@ def _without_nan(scores: Any) -> dict[str, float | None]:
 
 def _row_pairs(cell: Cell, target: Target, claim: Claim, knowledge: Knowledge) -> list[dict[str, Any]]:
     """True and claimed rows of the first attacked client side by side, matched. Only with ``--reveal``."""
-    from seepage.metrics import l1_cost, match_rows
-
     if claim.rows is None:
         return []
     truth = target.truth
-    order = match_rows(l1_cost(truth.encoder.encode(truth.rows, truth.statistics), claim.rows))
-    numbers, codes = truth.encoder.decode(claim.rows[order], truth.statistics, project=knowledge.ranges)
+    numbers, codes = aligned(claim, truth, knowledge)
     if not knowledge.ranges:
         numbers = np.round(numbers, 2)
     schema = truth.rows.schema

@@ -22,8 +22,9 @@ TOLERANCE = 0.319  # a number is right within this many deviations (documents 00
 class Evaluator:
     """Scores claims against truths, and the baselines beside them.
 
-    A cell is right if the category is equal or the number is within ``TOLERANCE`` deviations. Rows are matched by the
-    L1 distance of the encoded rows (document 002); ``accuracy_tableak`` matches by the number of right cells (000).
+    A claim is decoded to rows first. A cell is right if the category is equal or the number is within ``TOLERANCE``
+    deviations. Rows are matched by the L1 distance of the encoded rows (document 002); ``accuracy_tableak`` matches by
+    the number of right cells (000).
 
     Args:
         whole: marginals of the whole training part.
@@ -45,7 +46,7 @@ class Evaluator:
         client = self._client(truth.client_rows)
         sheet = _Sheet(truth, client, self.whole if self.deviation == "global" else client)
         guess = truth.encoder.decode(claim.rows, truth.statistics, project=knowledge.ranges)
-        values = sheet.measures(ATTACK, guess, claim.rows) | sheet.diagnostics(guess, claim.rows)
+        values = sheet.measures(ATTACK, guess) | sheet.diagnostics(guess)
         for name, (guesser, random) in GUESSERS.items():
             rounds = [
                 sheet.measures(name, guesser(len(truth.rows), client, self.whole, generator))
@@ -59,6 +60,15 @@ class Evaluator:
         if id(table) not in self._clients:
             self._clients[id(table)] = Reference.of(table)
         return self._clients[id(table)]
+
+
+def aligned(claim: Claim, truth: Truth, knowledge: Knowledge) -> Guess:
+    """The claimed rows, decoded, in the order of the true rows they are matched with."""
+    assert claim.rows is not None
+    numbers, codes = truth.encoder.decode(claim.rows, truth.statistics, project=knowledge.ranges)
+    client = Reference.of(truth.client_rows)
+    order = match_rows(_Sheet(truth, client, client).cost((numbers, codes)))
+    return numbers[order], codes[order]
 
 
 class _Sheet:
@@ -80,14 +90,15 @@ class _Sheet:
         same = self.rows.codes[:, None] == codes[None]
         return np.concatenate([near, same], axis=2)
 
-    def measures(self, source: str, guess: Guess, encoded: np.ndarray | None = None) -> dict[Measure, float]:
+    def cost(self, guess: Guess) -> np.ndarray:
+        """L1 distance of every true row to every claimed one, both encoded."""
+        claimed = self.encoder.encode(Table(self.schema, *guess, self.rows.target), self.statistics)
+        return l1_cost(self.encoded, claimed)
+
+    def measures(self, source: str, guess: Guess) -> dict[Measure, float]:
         """Accuracies of a guess after matching, whole and per column."""
-        if encoded is None:
-            table = Table(self.schema, *guess, self.rows.target)
-            encoded = self.encoder.encode(table, self.statistics)
-        cells = self.right(guess)
-        order = match_rows(l1_cost(self.encoded, encoded))
-        right = cells[np.arange(len(order)), order]  # (rows, columns)
+        order = match_rows(self.cost(guess))
+        right = self.right(guess)[np.arange(len(order)), order]  # (rows, columns)
         numeric = len(self.schema.numeric)
         share = right.mean(1)
         scores = {
@@ -103,10 +114,10 @@ class _Sheet:
         values |= {Measure(source, name, "accuracy"): float(right[:, j].mean()) for j, name in enumerate(names)}
         return values
 
-    def diagnostics(self, guess: Guess, encoded: np.ndarray) -> dict[Measure, float]:
+    def diagnostics(self, guess: Guess) -> dict[Measure, float]:
         """Numbers that help to read the accuracies; only for the attack."""
         numbers, codes = guess
-        cost = l1_cost(self.encoded, encoded)
+        cost = self.cost(guess)
         order = match_rows(cost)
         count = self.right(guess).sum(2)
         by_accuracy = match_rows(-count)

@@ -1,0 +1,175 @@
+"""The command line as a user types it: real processes, real files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests import cases
+
+FAST = [
+    "--trials", "2", "--clients", "2", "--exposure", "0", "--attack-points", "initialized",
+    "--batch-size", "2", "--attack-option", "steps=5",
+]  # fmt: skip
+
+
+def seepage(*words: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "seepage", *words],
+        cwd=cwd,
+        env=os.environ | {"COLUMNS": "100"} | (env or {}),
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "patients.csv"
+    cases.frame().write_csv(path)
+    return path
+
+
+def test_an_audit_writes_a_run_and_says_where(table: Path, tmp_path: Path) -> None:
+    done = seepage("audit", "--data", "patients.csv", "--target", "target", "--out", "runs/first", *FAST, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "runs/first/report.html" in done.stdout
+    assert "gradient_matching" in done.stdout
+    assert done.stderr == ""  # no bar in a pipe
+    assert (tmp_path / "runs/first/report.html").stat().st_size > 100_000
+    again = seepage("audit", "--data", "patients.csv", "--target", "target", "--out", "runs/first", *FAST, cwd=tmp_path)
+    assert again.returncode == 2
+    assert "holds another run" in again.stderr
+    rendered = seepage("report", "runs/first", cwd=tmp_path)
+    assert rendered.returncode == 0
+
+
+def test_json_is_alone_on_stdout_and_the_command_repeats_it(table: Path, tmp_path: Path) -> None:
+    done = seepage("audit", "--data", "patients.csv", "--target", "target", "--json", *FAST, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["schema_version"] == 1
+    assert document["cells"][0]["trials"] == 2
+    assert Path(tmp_path, document["path"], "summary.json").read_text() == done.stdout
+    words = document["command"].split()[1:]
+    repeated = json.loads(seepage(*words, "--json", "--out", "again", cwd=tmp_path).stdout)
+    assert repeated["cells"][0]["metrics"] == document["cells"][0]["metrics"]
+
+
+def test_clinic_needs_no_network(tmp_path: Path) -> None:
+    nowhere = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "SEEPAGE_CACHE": str(tmp_path / "cache")}
+    done = seepage("audit", "--data", "clinic", *FAST, "--out", "r", cwd=tmp_path, env=nowhere)
+    assert done.returncode == 0, done.stderr
+    assert "clinic: 5,000 rows" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["audit", "--data", "nothing.csv", "--target", "x"], "There is no file nothing.csv"),
+        (["audit", "--data", "notes.txt", "--target", "x"], "is not a table"),
+        (["audit", "--data", "patients.csv"], "Name it with --target"),
+        (["audit", "--data", "patients.csv", "--target", "targte"], "Did you mean 'target'"),
+        (["audit", "--data", "constant.csv", "--target", "y"], "the same value in every row"),
+        (["audit", "--data", "empty.csv", "--target", "y"], "is empty in every row"),
+        (["audit", "--data", "distinct.csv", "--target", "y"], "--drop note"),
+        (["audit", "--data", "twice.csv", "--target", "y"], "more than one column named 'a'"),
+        (["audit", "--data", "nan.csv", "--target", "y"], "NaN or infinite"),
+        (["audit", "--data", "patients.csv", "--target", "target", "--batch-size", "500"], "larger than the smallest"),
+        (["audit", "--data", "patients.csv", "--target", "target", "--batch-size", "many"], "whole numbers"),
+        (["audit", "--data", "patients.csv", "--target", "target", "--clients", "500"], "use fewer clients"),
+        (["audit", "--data", "patients.csv", "--target", "target", "--model", "tabnt"], "Did you mean 'tabnet'"),
+        (["audit", "--data", "patients.csv", "--target", "target", "--attacks", "gradient"], "gradient_matching"),
+        (["audit", "--data", "patients.csv", "--target", "target", "--model-option", "width"], "name=value"),
+        (["audit", "--data", "patients.csv", "--target", "target", "--task", "binry"], "Did you mean 'binary'"),
+        (["audit", "--data", "adlut"], "Did you mean 'adult'"),
+        (["audit", "--data", "patients.csv", "--schema", "other.toml"], "does not fit the table"),
+        (["report", "nowhere"], "is not a run folder"),
+        (["data", "fetch", "adlut"], "Did you mean 'adult'"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(words: list[str], message: str, table: Path, tmp_path: Path) -> None:
+    write_bad_tables(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    done = seepage(*words, cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("warning:")]
+    assert len(lines) == 1
+    assert lines[0].startswith("error: ")
+    assert message in lines[0]
+    assert done.stdout == ""
+    assert [path for path in sorted(tmp_path.rglob("*")) if "runs" not in path.parts] == before
+
+
+def write_bad_tables(folder: Path) -> None:
+    rows = 12
+    good = {"a": list(range(rows)), "b": [i % 3 for i in range(rows)], "y": [i % 2 for i in range(rows)]}
+    pl.DataFrame(good | {"y": [1] * rows}).write_csv(folder / "constant.csv")
+    pl.DataFrame(good | {"b": [None] * rows}).write_csv(folder / "empty.csv")
+    pl.DataFrame(good | {"note": [f"text {i * 37}" for i in range(rows)]}).write_csv(folder / "distinct.csv")
+    (folder / "twice.csv").write_text("a,a,y\n1,2,0\n3,4,1\n")
+    (folder / "nan.csv").write_text("a,b,y\n1.5,2,0\nnan,4,1\n2.5,4,0\n")
+    (folder / "notes.txt").write_text("just words\nand more\n")
+    (folder / "other.toml").write_text(
+        '[target]\nname = "y"\ntask = "binary"\nclasses = ["0", "1"]\n'
+        '[[columns]]\nname = "zzz"\nkind = "numeric"\nlow = 0\nhigh = 1\n'
+    )
+
+
+def test_nothing_is_left_behind_by_a_refused_audit(table: Path, tmp_path: Path) -> None:
+    done = seepage("audit", "--data", "patients.csv", "--target", "target", "--batch-size", "500", cwd=tmp_path)
+    assert done.returncode == 2
+    assert not (tmp_path / "runs").exists()
+
+
+def test_no_network_falls_back_and_says_so(tmp_path: Path) -> None:
+    nowhere = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "SEEPAGE_CACHE": str(tmp_path / "cache")}
+    nowhere |= {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
+    refused = seepage("audit", "--data", "california_housing", *FAST, "--out", "a", cwd=tmp_path, env=nowhere)
+    assert refused.returncode == 2
+    assert "--source file" in refused.stderr or "--path" in refused.stderr
+    words = ["audit", "--data", "california_housing", "--fallback", "clinic", *FAST, "--out", "b", "--json"]
+    done = seepage(*words, cwd=tmp_path, env=nowhere)
+    assert done.returncode == 0, done.stderr
+    assert "clinic was audited instead" in done.stderr
+    document = json.loads(done.stdout)
+    assert document["dataset"]["name"] == "clinic"
+    assert "clinic was audited instead" in document["dataset"]["notes"][0]
+    assert "--data clinic" in document["command"]
+
+
+def test_help_version_and_env(tmp_path: Path) -> None:
+    assert "audit" in seepage("--help", cwd=tmp_path).stdout
+    assert seepage("--version", cwd=tmp_path).stdout.strip() == "0.1.0"
+    facts = json.loads(seepage("env", "--json", cwd=tmp_path).stdout)
+    assert {"python", "torch", "cores"} <= set(facts)
+
+
+def test_a_schema_can_be_written_edited_and_given_back(table: Path, tmp_path: Path) -> None:
+    done = seepage("data", "schema", "patients.csv", "--target", "target", "--out", "s.toml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    schema = tmp_path / "s.toml"
+    schema.write_text(schema.read_text().replace('name = "age"', 'name = "age"\nsensitive = true'))
+    words = ["audit", "--data", "patients.csv", "--schema", "s.toml", "--json", *FAST]
+    document = json.loads(seepage(*words, cwd=tmp_path).stdout)
+    assert [c["name"] for c in document["dataset"]["columns"] if c["sensitive"]] == ["age"]
+
+
+def test_a_bug_keeps_its_traceback(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.argv = ['seepage', 'env']\n"
+        "from seepage.cli import env, main\n"
+        "main.app.registered_commands[-1].callback = lambda: 1 / 0\n"
+        "main.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    assert "ZeroDivisionError" in done.stderr
