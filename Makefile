@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 .PHONY: audit test test-slow install check format bench docs clean browser
 
 audit: install ## audit Adult (or clinic where it cannot be fetched) and write a report
-	$(BIN)/seepage audit --data adult --fallback clinic --batch-size 1,8,32 --out auto
+	$(BIN)/seepage audit --data adult --fallback clinic --batch-size 1,8,32 --exposure 5 --attack-option steps=4000
 
 test: install browser ## the default test suite, under 8 minutes on two cores
 	$(BIN)/python -m pytest -n 2
@@ -24,6 +24,9 @@ check: install ## format, lint, types, import contract, generated docs
 format: install
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+docs: install ## the generated pages
+	$(BIN)/python docs/generate_cli.py
 
 bench: install ## every benchmark, quick
 	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file --quick --json || exit 1; done

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from seepage._core import InputError
@@ -62,9 +63,9 @@ class FedSGD:
 
     def aggregate(self, parameters: Parameters, updates: Sequence[Parameters], weights: Sequence[int]) -> Parameters:
         """One step of the server along the mean gradient. ``weights`` do not count here."""
-        clients = sum(len(next(iter(update.values()))) for update in updates)
+        rate = -self.learning_rate / sum(len(next(iter(update.values()))) for update in updates)
         return {
-            name: value - self.learning_rate * sum_over([update[name] for update in updates]) / clients
+            name: torch.add(value, sum_over([update[name] for update in updates]), alpha=rate)
             for name, value in parameters.items()
         }
 

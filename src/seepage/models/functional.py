@@ -182,24 +182,42 @@ class Traced:
         self._graphs: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
     def __call__(self, *arguments: Any) -> Any:
-        leaves = torch.utils._pytree.tree_leaves(arguments)
-        key = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+        inputs = leaves(arguments)
+        key = tuple((leaf.shape, leaf.dtype) for leaf in inputs)
         if key in self._graphs:
-            return self._graphs[key](*arguments)
+            return self._graphs[key](*inputs)
         self._calls[key] += 1
         if self._calls[key] <= self._patience:
             return self._function(*arguments)
         self._graphs[key] = record(self._function, *arguments)
-        return self._graphs[key](*arguments)
+        return self._graphs[key](*inputs)
+
+
+def leaves(arguments: Any) -> list[Tensor]:
+    """The tensors in nested tuples and dictionaries, in order. torch's own walk takes longer than a small model."""
+    if isinstance(arguments, Tensor):
+        return [arguments]
+    children = arguments.values() if isinstance(arguments, dict) else arguments
+    found: list[Tensor] = []
+    for child in children:
+        if isinstance(child, Tensor):
+            found.append(child)
+        else:
+            found += leaves(child)
+    return found
 
 
 def record(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
-    """The function as a replayable graph for inputs shaped like these."""
+    """The function as a replayable graph for inputs shaped like these; the graph takes their leaves."""
     from torch.fx.experimental.proxy_tensor import make_fx
 
     # Copies, because a tensor that is passed twice would be recorded as one input.
-    copies = torch.utils._pytree.tree_map(torch.clone, arguments)
-    graph = make_fx(lambda *inputs: function(*inputs), tracing_mode="real")(*copies)
+    copies = [leaf.clone() for leaf in leaves(arguments)]
+
+    def flat(*inputs: Tensor) -> Any:
+        return function(*_rebuilt(arguments, iter(inputs)))
+
+    graph = make_fx(flat, tracing_mode="real")(*copies)
     aten = torch.ops.aten
     for node in list(graph.graph.nodes):
         if node.op != "call_function":
@@ -209,8 +227,17 @@ def record(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
             node.replace_all_uses_with(source)
     graph.graph.eliminate_dead_code()
     graph.recompile()
-    replay: Callable[..., Any] = graph
+    replay: Callable[..., Any] = graph.forward  # past the hooks of a module call
     return replay
+
+
+def _rebuilt(like: Any, inputs: Iterator[Tensor]) -> Any:
+    """Nested arguments like these, made of other tensors."""
+    if isinstance(like, Tensor):
+        return next(inputs)
+    if isinstance(like, dict):
+        return {name: _rebuilt(value, inputs) for name, value in like.items()}
+    return tuple(_rebuilt(value, inputs) for value in like)
 
 
 _RESHAPES = {

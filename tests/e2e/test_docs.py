@@ -1,0 +1,86 @@
+"""Every command and every piece of Python in README and docs runs as it stands."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from seepage.data import clinic
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^( *)```(sh|python)( slow)?\n(.*?)^ *```$", re.M | re.S)
+
+
+def blocks(page: Path) -> list[tuple[str, bool, str]]:
+    found = []
+    for indent, language, slow, code in BLOCK.findall(page.read_text()):
+        lines = [line.removeprefix(indent) for line in code.splitlines()]
+        found.append((language, bool(slow), "\n".join(lines)))
+    return found
+
+
+def cases(slow: bool) -> list[pytest.param]:
+    names = [page for page in PAGES if any(is_slow == slow for _, is_slow, _ in blocks(page))]
+    return [pytest.param(page, id=str(page.relative_to(ROOT))) for page in names]
+
+
+def run_page(page: Path, folder: Path, *, slow: bool) -> None:
+    """All blocks of a page in order, in one folder, with the table that the pages speak of."""
+    frame = clinic(rows=600)
+    frame.with_columns(patient=pl.arange(pl.len()) // 2).write_csv(folder / "patients.csv")
+    tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for language, is_slow, code in blocks(page):
+        if is_slow != slow:
+            continue
+        if language == "sh":
+            # `make` in a test would run this test; CI runs these two commands themselves.
+            code = "\n".join(line for line in code.splitlines() if not line.startswith("make "))
+            command = ["bash", "-euc", code]
+        else:
+            command = [sys.executable, "-c", code]
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=os.environ | {"PATH": tools},
+            capture_output=True,
+            text=True,
+            timeout=3000,
+            check=False,
+        )
+        assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("page", cases(slow=False))
+def test_every_block_runs(page: Path, tmp_path: Path) -> None:
+    run_page(page, tmp_path, slow=False)
+    assert blocks(page)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", cases(slow=True))
+def test_every_slow_block_runs(page: Path, tmp_path: Path) -> None:
+    run_page(page, tmp_path, slow=True)
+    assert blocks(page)
+
+
+def test_the_command_reference_is_fresh() -> None:
+    spec = importlib.util.spec_from_file_location("generate_cli", ROOT / "docs" / "generate_cli.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.PAGE.read_text() == module.page(), "docs/reference/cli.md is stale: run `make docs`"
+
+
+def test_links_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
