@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 .PHONY: audit test test-slow install check format bench docs clean browser
 
 audit: install ## audit Adult (or clinic where it cannot be fetched) and write a report
-	$(BIN)/seepage audit --data adult --fallback clinic --batch-size 1,8,32 --exposure 5 --attack-option steps=4000
+	$(BIN)/seepage audit --data adult --fallback clinic --batch-size 1,8,32 --exposure 5 --attack-option steps=3000
 
 test: install browser ## the default test suite, under 8 minutes on two cores
 	$(BIN)/python -m pytest -n 2
@@ -36,7 +36,7 @@ install: $(STAMP) ## only the .venv
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Seepage needs Python 3.11 or newer."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $(STAMP)
 
 browser: ## Debian's chromium, for the tests that look at the report

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from types import TracebackType
 
@@ -20,7 +21,7 @@ from rich.table import Table
 
 from seepage.results import Summary
 
-console = Console()
+console = Console(width=None if sys.stdout.isatty() else 120)  # a pipe has no edge to wrap at
 errors = Console(stderr=True)
 
 
@@ -63,24 +64,28 @@ def print_summary(summary: Summary) -> None:
     """The table of cells: what was read back, and what guessing gets."""
     dataset, settings = summary.document["dataset"], summary.document["settings"]
     trials = max((cell["trials"] for cell in summary.cells), default=0)
+    attacks = list(dict.fromkeys(cell["attack"] for cell in summary.cells))
     console.print(
-        f"{dataset['name']}: {dataset['rows']:,} rows, {len(dataset['columns'])} columns. "
-        f"{settings['protocol']}, model {settings['model']}, {trials} attacked batches per line.",
+        f"{dataset['name']}: {dataset['rows']:,} rows, {len(dataset['columns'])} columns. {settings['protocol']}, "
+        f"model {settings['model']}, attack {', '.join(attacks)}, {trials} attacked batches per line.",
         highlight=False,
+        soft_wrap=True,
     )
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    for heading, justify in COLUMNS.items():
+    columns = {name: justify for name, justify in COLUMNS.items() if name != "attack" or len(attacks) > 1}
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading, justify in columns.items():
         table.add_column(heading, justify=justify, no_wrap=True)
     for cell in summary.cells:
-        table.add_row(
-            str(cell["batch_size"]),
-            cell["attack_point"],
-            cell["attack"],
-            percent(cell["metrics"].get("accuracy")),
-            percent(cell["baselines"]["prior"], spread=False),
-            f"{cell['rows_exact']} of {cell['rows']}",
-            cell["outcome"] + (f", {cell['failed']} failed" if cell["failed"] else ""),
-        )
+        line = {
+            "batch": str(cell["batch_size"]),
+            "point": cell["attack_point"],
+            "attack": cell["attack"],
+            "cells read": percent(cell["metrics"].get("accuracy")),
+            "guessed": percent(cell["baselines"]["prior"], spread=False),
+            "rows exact": f"{cell['rows_exact']} of {cell['rows']}",
+            "outcome": cell["outcome"] + (f", {cell['failed']} failed" if cell["failed"] else ""),
+        }
+        table.add_row(*(line[name] for name in columns))
     console.print(table)
 
 

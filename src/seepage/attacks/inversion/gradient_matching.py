@@ -33,8 +33,8 @@ class GradientMatching:
         steps: iterations.
         learning_rate: Adam's first step size.
         logit_scale: spread of the start of embedded categories.
-        tolerance: an own loss above this at the end means that more steps would have gone further; the outcome is
-            then ``budget_spent``.
+        tolerance: the true rows have an own loss of zero up to float error; one above this at the end means that they
+            were not found, and the outcome is ``budget_spent``.
 
     Example:
         >>> GradientMatching(steps=1000).steps
@@ -48,7 +48,7 @@ class GradientMatching:
     steps: int = 10_000
     learning_rate: float = 0.06
     logit_scale: float = 5.0
-    tolerance: float = 1e-3
+    tolerance: float = 1e-6
 
     def __post_init__(self) -> None:
         if self.steps < 1 or self.learning_rate <= 0:
