@@ -9,6 +9,8 @@ categories.
 from __future__ import annotations
 
 import itertools
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,7 +23,8 @@ Categories = Literal["onehot", "ordinal"]
 Numbers = Literal["standard", "minmax", "none"]
 
 # Rows that are encoded at once: they stay in the processor's cache, which is twice as fast.
-_CHUNK = 1024
+_CHUNK = 2048
+_THREADS = min(4, os.cpu_count() or 1)
 
 
 @dataclass(frozen=True)
@@ -105,18 +108,26 @@ class Encoder:
         """(rows, width) float32."""
         layout, shift, scale = self.layout, statistics.shift, statistics.scale
         numeric, codes = slice(0, layout.numeric), self._codes(table)
-        zero, one = -shift / scale, (1 - shift) / scale
+        zero, one = (-shift / scale).astype(np.float32), ((1 - shift) / scale).astype(np.float32)
         starts = np.array([block.start for block in layout.blocks], dtype=np.int64)
         # Straight into float32: a wide one-hot table in float64 would be twice the memory for no gain.
         encoded = np.empty((len(table), layout.width), dtype=np.float32)
-        for first in range(0, len(table), _CHUNK):
+
+        def fill(first: int) -> None:
             rows = slice(first, first + _CHUNK)
-            part = encoded[rows]
+            part, chosen = encoded[rows], codes[rows]
+            part[:] = zero
             part[:, numeric] = (table.numbers[rows] - shift[numeric]) / scale[numeric]
-            part[:, layout.numeric :] = zero[layout.numeric :]
-            row, position = np.nonzero(codes[rows] != UNKNOWN_CODE)
-            place = starts[position] + codes[rows][row, position]
-            part[row, place] = one[place]
+            places = chosen + starts
+            flat = places + layout.width * np.arange(len(part))[:, None]
+            if chosen.size and chosen.min() == UNKNOWN_CODE:
+                known = chosen != UNKNOWN_CODE
+                places, flat = places[known], flat[known]
+            part.reshape(-1)[flat.reshape(-1)] = one[places.reshape(-1)]
+
+        # Large tables are bound by fresh memory, and two threads touch it twice as fast.
+        with ThreadPoolExecutor(_THREADS) as pool:
+            list(pool.map(fill, range(0, len(table), _CHUNK)))
         return encoded
 
     def decode(

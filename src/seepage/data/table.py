@@ -96,9 +96,16 @@ def _numbers(series: pl.Series, column: Column) -> np.ndarray:
 
 
 def _codes(series: pl.Series, categories: tuple[str, ...], name: str) -> np.ndarray:
-    text = as_text(as_numbers_if_it_reads_so(series) if series.dtype == pl.String else series)
-    coded = text.fill_null(MISSING).cast(pl.Enum(categories), strict=False).to_physical().cast(pl.Int64)
-    values: np.ndarray = coded.fill_null(UNKNOWN_CODE).to_numpy(writable=True)
+    """Codes of a categorical column. Only its distinct values are compared as text: rows are many, values are few."""
+    distinct = series.drop_nulls().unique()
+    text = as_text(as_numbers_if_it_reads_so(distinct))
+    code = {category: place for place, category in enumerate(categories)}
+    lookup = [code.get(value, UNKNOWN_CODE) for value in text] + [code.get(MISSING, UNKNOWN_CODE)]
+    if series.dtype == pl.String:
+        places = series.cast(pl.Enum(distinct)).to_physical()
+    else:
+        places = series.replace_strict(distinct, pl.Series(range(len(distinct)), dtype=pl.UInt32), default=None)
+    values: np.ndarray = np.array(lookup, dtype=np.int64)[places.fill_null(len(distinct)).to_numpy()]
     if len(values) and (values == UNKNOWN_CODE).all():
         raise InputError(f"The schema does not fit the table: no cell of {name!r} is one of its categories.")
     return values
