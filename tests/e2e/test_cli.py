@@ -6,11 +6,13 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from seepage.cli.main import main
 from tests import cases
 
 FAST = [
@@ -96,17 +98,28 @@ def test_clinic_needs_no_network(tmp_path: Path) -> None:
         (["data", "fetch", "adlut"], "Did you mean 'adult'"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(words: list[str], message: str, table: Path, tmp_path: Path) -> None:
+def test_bad_input_is_one_line_and_exit_code_2(
+    words: list[str],
+    message: str,
+    table: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     write_bad_tables(tmp_path)
     before = sorted(tmp_path.rglob("*"))
-    done = seepage(*words, cwd=tmp_path)
-    assert done.returncode == 2, done.stderr
-    lines = [line for line in done.stderr.splitlines() if not line.startswith("warning:")]
-    assert len(lines) == 1
-    assert lines[0].startswith("error: ")
-    assert message in lines[0]
-    assert done.stdout == ""
-    assert [path for path in sorted(tmp_path.rglob("*")) if "runs" not in path.parts] == before
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["seepage", *words])
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # main sets it; this puts it back
+    with pytest.raises(SystemExit) as ended:  # in this process: a new one takes seconds to load
+        main()
+    printed = capsys.readouterr()
+    assert ended.value.code == 2
+    assert len(printed.err.splitlines()) == 1
+    assert printed.err.startswith("error: ")
+    assert message in printed.err
+    assert printed.out == ""
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def write_bad_tables(folder: Path) -> None:

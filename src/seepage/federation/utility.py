@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from sklearn import metrics as scores
 
 from seepage.models import Learner, Parameters
 
@@ -30,7 +29,10 @@ def utility(
     return {"loss": loss} | _multiclass(outputs.argmax(-1).numpy(), truth)
 
 
+# scikit-learn is loaded where it is used: it takes a second, and a mistake in the options should be told at once.
 def _binary(positive: np.ndarray, truth: np.ndarray) -> dict[str, float]:
+    from sklearn import metrics as scores
+
     predicted = positive > 0.5
     both = len(np.unique(truth)) == 2 and bool(np.isfinite(positive).all())
     return {
@@ -42,6 +44,8 @@ def _binary(positive: np.ndarray, truth: np.ndarray) -> dict[str, float]:
 
 
 def _multiclass(predicted: np.ndarray, truth: np.ndarray) -> dict[str, float]:
+    from sklearn import metrics as scores
+
     options = {"zero_division": 0}
     return {
         "accuracy": float(scores.accuracy_score(truth, predicted)),
@@ -53,6 +57,8 @@ def _multiclass(predicted: np.ndarray, truth: np.ndarray) -> dict[str, float]:
 
 
 def _regression(predicted: np.ndarray, truth: np.ndarray, scale: float) -> dict[str, float]:
+    from sklearn import metrics as scores
+
     if not np.isfinite(predicted).all():
         return dict.fromkeys(("mse", "mae", "r2"), float("nan"))
     return {
