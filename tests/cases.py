@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from seepage._core import Streams
-from seepage.attacks import Attack, GradientMatching
+from seepage.attacks import Attack, Inversion
+from seepage.audit import catalogue
 from seepage.data import IID, ByColumn, Dirichlet, Encoder, Partition, QuantitySkew, Table, infer_schema, split
 from seepage.federation import Automatic, FedAvg, FederatedProtocol, FedSGD, Population, make_population
 from seepage.models import (
@@ -25,6 +27,13 @@ from seepage.models import (
     tableak_mlp,
 )
 
+
+def shortened(name: str) -> Inversion:
+    """An attack of the catalogue with few steps and restarts."""
+    attack = catalogue.ATTACKS[name].make()
+    return replace(attack, steps=30, restarts=min(attack.restarts, 3))
+
+
 TASKS = ("binary", "multiclass", "regression")
 
 MODELS: dict[str, Architecture] = {
@@ -37,7 +46,7 @@ MODELS: dict[str, Architecture] = {
     "tabnet": TabNet(n_d=4, n_a=4, steps=2),
 }
 
-ATTACKS: dict[str, Attack] = {"gradient_matching": GradientMatching(steps=30)}
+ATTACKS: dict[str, Attack] = {name: shortened(name) for name in catalogue.ATTACKS}
 
 PARTITIONS: dict[str, Partition] = {
     "iid": IID(clients=3),

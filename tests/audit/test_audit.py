@@ -124,14 +124,11 @@ def test_pandas_polars_and_files_give_the_same_numbers(tmp_path: Path) -> None:
     frame.write_parquet(tmp_path / "t.parquet")
     pandas = pd.DataFrame({name: frame[name].to_list() for name in frame.columns})
     results = [audited(data=data) for data in (frame, pandas, tmp_path / "t.csv", str(tmp_path / "t.parquet"))]
-    cells = [[cell["metrics"] for cell in summary.cells] for summary in results]
-    assert all(
-        ours["accuracy"] == pytest.approx(theirs["accuracy"], abs=0.2)
-        for one in cells
-        for ours, theirs in zip(cells[0], one, strict=True)
-    )
-    assert cells[0] == cells[1]
-    assert cells[2] == cells[3]
+    # The training does not depend on what the table is called; the attack's random stream does.
+    assert all(result.utility == results[0].utility for result in results)
+    assert results[0].cells == [
+        cell | {"seconds": mine["seconds"]} for cell, mine in zip(results[1].cells, results[0].cells, strict=True)
+    ]
 
 
 def test_private_values_only_with_reveal(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Attacks: observations in, claims out. An attack sees neither the truth nor the metrics."""
 
 from seepage.attacks.attack import Attack
-from seepage.attacks.inversion import GradientMatching
+from seepage.attacks.inversion import Inversion
 
-__all__ = ["Attack", "GradientMatching"]
+__all__ = ["Attack", "Inversion"]

@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
 from seepage._core import InputError, unknown_name
-from seepage.attacks import Attack, GradientMatching
+from seepage.attacks import Attack, inversion
 from seepage.models import Architecture, FTTransformer, Linear, ResNet, TabNet, small_mlp, tableak_mlp
 
 
@@ -29,7 +29,13 @@ MODELS: dict[str, Entry] = {
 }
 
 ATTACKS: dict[str, Entry] = {
-    "gradient_matching": Entry(GradientMatching, "cosine gradient matching (document 002)"),
+    "gradient_matching": Entry(inversion.gradient_matching, "cosine gradient matching (document 002)"),
+    "tableak": Entry(inversion.tableak, "softmax structure, 30 restarts pooled (document 000)"),
+    "tableak_no_pooling": Entry(inversion.tableak_no_pooling, "its ablation: the best restart (document 000)"),
+    "tableak_no_softmax": Entry(inversion.tableak_no_softmax, "its ablation: free categories (document 000)"),
+    "inverting_gradients": Entry(inversion.inverting_gradients, "signed cosine matching (Geiping et al. 2020)"),
+    "dlg": Entry(inversion.dlg, "squared distance of gradients (Zhu et al. 2019)"),
+    "sapag": Entry(inversion.sapag, "adaptive Gaussian kernel (Wang et al. 2020)"),
 }
 
 

@@ -13,7 +13,6 @@ from seepage.audit.runner import Findings
 from seepage.audit.settings import Settings
 from seepage.audit.source import Request, Source
 from seepage.data import Schema
-from seepage.observation import Knowledge
 from seepage.results import SCHEMA_VERSION, Summary, summarise_cells
 
 
@@ -75,7 +74,7 @@ def threat_model(settings: Settings) -> dict[str, Any]:
         "fedsgd": "Each client's gradient of one mini batch, in every attacked round, before averaging.",
         "fedavg": "Each client's change of the model after local training, in every attacked round, before averaging.",
     }
-    described = Knowledge(labels=settings.labels_known, ranges=settings.ranges_known).describe()
+    described = settings.knowledge.describe()
     return {
         "adversary": "An honest-but-curious server: it follows the protocol and tries to read rows from the updates.",
         "sees": [sent[settings.protocol], "The global model of every round."],

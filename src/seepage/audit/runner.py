@@ -45,7 +45,7 @@ class Target:
 def run_audit(source: Source, settings: Settings, *, run: Run | None = None, progress: Progress = silent) -> Findings:
     """Every cell of an audit; finished cells are stored in ``run`` as they come."""
     attacks = {name: make_attack(name, settings.attack_options) for name in settings.attacks}
-    knowledge = Knowledge(labels=settings.labels_known, ranges=settings.ranges_known)
+    knowledge = settings.knowledge
     findings = Findings()
     for batch_size in settings.batch_sizes:
         traces, evaluators = [], []
@@ -123,8 +123,7 @@ def train(
         streams.numpy("partition"),
         local_statistics=settings.local_statistics,
     )
-    knowledge = Knowledge(labels=settings.labels_known, ranges=settings.ranges_known)
-    trace = simulate(settings.make_protocol(batch_size), population, knowledge, streams, progress=progress)
+    trace = simulate(settings.make_protocol(batch_size), population, settings.knowledge, streams, progress=progress)
     return trace, Reference.of(splits.train)
 
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from seepage._core import InputError, unknown_name
 from seepage.data import IID, ByColumn, Dirichlet, Partition, QuantitySkew
 from seepage.federation import Automatic, FedAvg, FederatedProtocol, FedSGD, Milestones, Schedule
+from seepage.observation import Knowledge
 
 ProtocolName = Literal["fedsgd", "fedavg"]
 PartitionName = Literal["iid", "dirichlet", "quantity", "column"]
@@ -76,6 +77,11 @@ class Settings(BaseModel):
     def client_count(self) -> int:
         """10 clients for FedSGD and 3 for FedAvg unless said otherwise, as in document 002."""
         return self.clients or (10 if self.protocol == "fedsgd" else 3)
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What the attacker is given."""
+        return Knowledge(labels=self.labels_known, ranges=self.ranges_known, statistics=not self.local_statistics)
 
     def make_partition(self) -> Partition:
         """How rows are divided over clients."""

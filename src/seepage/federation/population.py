@@ -25,6 +25,7 @@ class Population:
         statistics: each client's scaling.
         validation, test: inputs and targets, scaled with the pooled training statistics.
         target_scale: regression targets are divided by it (and shifted) before training.
+        pooled: the statistics of the whole training part.
     """
 
     learner: Learner
@@ -37,6 +38,7 @@ class Population:
     validation: tuple[Tensor, Tensor]
     test: tuple[Tensor, Tensor]
     target_scale: float
+    pooled: Statistics
 
     @property
     def clients(self) -> int:
@@ -87,6 +89,7 @@ def make_population(
         validation=held_out(splits.validation),
         test=held_out(splits.test),
         target_scale=scale,
+        pooled=pooled,
     )
 
 

@@ -18,7 +18,7 @@ from seepage.federation.population import Population
 from seepage.federation.trace import AttackPoint, Moment, Trace, Truth
 from seepage.federation.utility import utility
 from seepage.models import Learner, Parameters, fitting_threads, scoped_randomness
-from seepage.observation import Exchange, Knowledge, Observation
+from seepage.observation import Exchange, Knowledge, Observation, Space
 
 
 class FederatedProtocol(Protocol):
@@ -123,6 +123,19 @@ def simulate(
     return best.trace(points)
 
 
+def known_space(population: Population, knowledge: Knowledge) -> Space:
+    """The input space as far as this adversary knows it."""
+    layout, columns = population.encoder.layout, population.encoder.schema.numeric
+    known: dict[str, Tensor] = {}
+    if knowledge.statistics:
+        known["shift"] = torch.from_numpy(population.pooled.shift).float()
+        known["scale"] = torch.from_numpy(population.pooled.scale).float()
+    if knowledge.ranges:
+        known["low"] = torch.tensor([column.low for column in columns])
+        known["high"] = torch.tensor([column.high for column in columns])
+    return Space(layout=layout, **known)
+
+
 class _Best:
     """Remembers the parameters with the lowest validation loss."""
 
@@ -159,6 +172,7 @@ def _attack_point(
     scores: Mapping[str, Any],
 ) -> AttackPoint:
     observations, truths = [], []
+    space = known_space(population, knowledge)
     for client, plan in enumerate(plans):
         exchange = protocol.exchange(plan)
         places = plan.reshape(-1)[: exchange.rows]
@@ -166,7 +180,7 @@ def _attack_point(
         observations.append(
             Observation(
                 learner=population.learner,
-                layout=population.encoder.layout,
+                space=space,
                 parameters=parameters,
                 update=shown.of_client(client),
                 exchange=exchange,

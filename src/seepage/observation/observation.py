@@ -37,6 +37,23 @@ class Exchange:
         return (self.rows // self.batch_size) * self.local_epochs
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Space:
+    """The model's input space as far as the adversary knows it.
+
+    Args:
+        layout: where numbers and category blocks stand.
+        shift, scale: (width,) how raw values become inputs, if the clients use statistics the server knows.
+        low, high: (numeric,) the range of every number, in raw units, if it is known.
+    """
+
+    layout: Layout
+    shift: Tensor | None = None
+    scale: Tensor | None = None
+    low: Tensor | None = None
+    high: Tensor | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Knowledge:
     """What the adversary is given beside the update. It is checked before a run and printed in the report.
@@ -44,10 +61,12 @@ class Knowledge:
     Args:
         labels: the labels of the attacked rows are known.
         ranges: the valid range of every number, and which are whole, are known.
+        statistics: the clients scale with pooled statistics that the server knows, not with their own.
     """
 
     labels: bool = True
     ranges: bool = False
+    statistics: bool = False
 
     def describe(self) -> dict[str, list[str]]:
         """What is known and what is not, as sentences."""
@@ -56,7 +75,11 @@ class Knowledge:
             "The protocol: batch size, local steps, learning rates, aggregation rule.",
             "The columns: names, order, types and categories.",
         ]
-        unknown = ["The rows.", "The clients' own means and deviations, with which they scale their numbers."]
+        unknown = ["The rows."]
+        if self.statistics:
+            knows.append("The means and deviations with which all clients scale their numbers.")
+        else:
+            unknown.append("The clients' own means and deviations, with which they scale their numbers.")
         (knows if self.labels else unknown).append("The labels of the attacked rows.")
         (knows if self.ranges else unknown).append("The range of every number, and which are whole numbers.")
         return {"knows": knows, "does_not_know": unknown}
@@ -68,7 +91,7 @@ class Observation:
 
     Args:
         learner: architecture and loss.
-        layout: where numbers and category blocks stand in an input.
+        space: the input space as far as it is known.
         parameters: the global model that was sent out.
         update: what came back: the gradient (FedSGD) or the change of the parameters (FedAvg).
         exchange: the rules of the round.
@@ -76,7 +99,7 @@ class Observation:
     """
 
     learner: Learner
-    layout: Layout
+    space: Space
     parameters: Parameters
     update: Parameters
     exchange: Exchange
@@ -95,6 +118,11 @@ class Observation:
             raise InputError(f"The update does not fit the model: it has {extra[0]!r}, the model has not.")
         if self.labels is not None and len(self.labels) != self.exchange.rows:
             raise InputError(f"There are {len(self.labels)} labels for {self.exchange.rows} attacked rows.")
+
+    @property
+    def layout(self) -> Layout:
+        """Where numbers and category blocks stand in an input."""
+        return self.space.layout
 
     @property
     def finite(self) -> bool:

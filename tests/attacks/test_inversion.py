@@ -7,12 +7,16 @@ import pytest
 import torch
 
 from seepage._core import InputError, Outcome, Streams
-from seepage.attacks import GradientMatching
+from seepage.attacks.inversion import Inversion, gradient_matching
 from seepage.federation import AttackPoint, Automatic, FedAvg, FedSGD, simulate
 from seepage.observation import Knowledge
 from tests import cases
 
 FIRST = Automatic(keep=("initialized",))
+
+
+def matching(steps: int) -> Inversion:
+    return dataclasses.replace(gradient_matching(), steps=steps)
 
 
 def attacked(model: str = "mlp", task: str = "binary", *, batch: int = 1, labels: bool = True) -> AttackPoint:
@@ -23,7 +27,7 @@ def attacked(model: str = "mlp", task: str = "binary", *, batch: int = 1, labels
 def test_one_row_is_read_back() -> None:
     """A batch of one leaks entirely (document 002, Table 10: accuracy 1.000)."""
     point = attacked(batch=1)
-    claims = GradientMatching(steps=1500)(point.observations, Streams(0))
+    claims = matching(steps=1500)(point.observations, Streams(0))
     for claim, truth in zip(claims, point.truths, strict=True):
         assert claim.outcome is Outcome.OK
         assert claim.rows is not None
@@ -36,11 +40,11 @@ def test_one_row_is_read_back() -> None:
 def test_many_observations_at_once_equal_one_by_one(steps: int) -> None:
     """Document 002, Table 58: per-client loss difference 2.98e-08 after 1 step, 4.68e-04 after 10."""
     point = attacked(batch=8)
-    attack = GradientMatching(steps=steps)
+    attack = matching(steps=steps)
     together = attack(point.observations, Streams(0))
-    starts = torch.randn(3, 8, point.observations[0].layout.width, generator=_generator(Streams(0)))
+    starts = torch.randn(3, 1, 8, point.observations[0].layout.width, generator=_generator(Streams(0).child(0)))
     for index, observation in enumerate(point.observations):
-        alone = _loop_reference(observation, starts[index], steps)
+        alone = _loop_reference(observation, starts[index, 0], steps)
         assert together[index].loss == pytest.approx(alone, abs=1e-6 if steps == 1 else 1e-3)
 
 
@@ -74,8 +78,8 @@ def _loop_reference(observation, start: torch.Tensor, steps: int) -> float:  # t
 def test_the_own_loss_falls_on_every_model_and_task(model: str, task: str) -> None:
     """25 steps lower the matching loss for the clients together (document 002, Table 53)."""
     point = attacked(model, task, batch=2)
-    start = GradientMatching(steps=1)(point.observations, Streams(0))
-    later = GradientMatching(steps=25)(point.observations, Streams(0))
+    start = matching(steps=1)(point.observations, Streams(0))
+    later = matching(steps=25)(point.observations, Streams(0))
     assert all(claim.outcome.scored for claim in start + later)
     assert np.mean([claim.loss for claim in later]) < np.mean([claim.loss for claim in start])
 
@@ -91,8 +95,8 @@ def test_the_same_seed_gives_the_same_claim(attack: str) -> None:
 def test_fedavg_is_replayed() -> None:
     protocol = FedAvg(batch_size=2, local_rows=4, local_epochs=2, exposure=0, schedule=FIRST)
     point = simulate(protocol, cases.population("mlp"), Knowledge(), Streams(2)).points[0]
-    short = GradientMatching(steps=1)(point.observations, Streams(0))
-    longer = GradientMatching(steps=200)(point.observations, Streams(0))
+    short = matching(steps=1)(point.observations, Streams(0))
+    longer = matching(steps=200)(point.observations, Streams(0))
     assert max(claim.loss or 9 for claim in longer) < 0.5 * min(claim.loss or 0 for claim in short)
 
 
@@ -100,14 +104,14 @@ def test_different_parameters_are_attacked_in_one_call() -> None:
     """Observations of different federations are stacked; each is matched against its own model."""
     one = attacked(batch=1).observations[0]
     other = dataclasses.replace(one, parameters={k: v + 0.01 for k, v in one.parameters.items()})
-    x = GradientMatching(steps=300)([one, other], Streams(0))
+    x = matching(steps=300)([one, other], Streams(0))
     assert (x[0].loss or 9) < 1e-2
     assert x[0].loss != x[1].loss
 
 
 def test_embedded_categories_are_probabilities() -> None:
     point = attacked("ft_transformer", batch=2)
-    claim = GradientMatching(steps=3)(point.observations, Streams(0))[0]
+    claim = matching(steps=3)(point.observations, Streams(0))[0]
     assert claim.rows is not None
     for block in point.observations[0].layout.blocks:
         assert np.allclose(claim.rows[:, block].sum(1), 1, atol=1e-5)
@@ -115,21 +119,21 @@ def test_embedded_categories_are_probabilities() -> None:
 
 def test_without_labels_dummies_are_used() -> None:
     point = attacked(batch=2, labels=False)
-    assert all(claim.outcome.scored for claim in GradientMatching(steps=5)(point.observations, Streams(0)))
+    assert all(claim.outcome.scored for claim in matching(steps=5)(point.observations, Streams(0)))
 
 
 @pytest.mark.parametrize("value", [0.0, float("nan"), float("inf")])
 def test_useless_updates_are_not_scored(value: float) -> None:
     good, *rest = attacked(batch=1).observations
     bad = dataclasses.replace(rest[0], update={k: torch.full_like(v, value) for k, v in rest[0].update.items()})
-    claims = GradientMatching(steps=3)([good, bad], Streams(0))
+    claims = matching(steps=3)([good, bad], Streams(0))
     assert [claim.outcome for claim in claims] == [Outcome.BUDGET_SPENT, Outcome.NOT_APPLICABLE]
     assert claims[1].rows is None
 
 
 def test_divergence_is_an_outcome() -> None:
     point = attacked("linear", batch=1)
-    attack = GradientMatching(steps=5)
+    attack = matching(steps=5)
     broken = [
         dataclasses.replace(o, parameters={k: torch.full_like(v, torch.nan) for k, v in o.parameters.items()})
         for o in point.observations
@@ -138,8 +142,8 @@ def test_divergence_is_an_outcome() -> None:
 
 
 def test_bad_settings_and_misfits_are_one_sentence() -> None:
-    with pytest.raises(InputError, match="must be above 0"):
-        GradientMatching(steps=0)
+    with pytest.raises(InputError, match="must be at least 1"):
+        matching(steps=0)
     observation = attacked(batch=1).observations[0]
     name = next(iter(observation.update))
     with pytest.raises(InputError, match="does not fit the model"):

@@ -1,0 +1,27 @@
+"""From free variables to the categorical blocks of a row."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from torch import Tensor
+
+from seepage.attacks.inversion.categories.simplex import Simplex
+from seepage.attacks.inversion.categories.softmax import Softmax
+from seepage.attacks.inversion.categories.unconstrained import Unconstrained
+
+
+class Categories(Protocol):
+    """A map of one block of variables to a block in raw units (a mixture of categories).
+
+    ``raw`` says whether the result is in raw units and must be scaled as the clients do; if not, the variables are
+    inputs already.
+    """
+
+    @property
+    def raw(self) -> bool: ...
+
+    def __call__(self, block: Tensor) -> Tensor: ...
+
+
+__all__ = ["Categories", "Simplex", "Softmax", "Unconstrained"]

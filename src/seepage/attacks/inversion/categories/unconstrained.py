@@ -1,0 +1,17 @@
+"""Blocks as they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unconstrained:
+    """The variables are the inputs: nothing says that a block is one category."""
+
+    raw = False
+
+    def __call__(self, block: Tensor) -> Tensor:
+        return block

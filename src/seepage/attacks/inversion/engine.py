@@ -1,0 +1,234 @@
+"""The engine: one tensor of (observations x restarts x rows x inputs), and parts that say what happens to it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.func import grad_and_value, vmap
+
+from seepage._core import InputError, Outcome, Progress, Streams, silent
+from seepage.attacks.inversion.categories import Categories, Softmax, Unconstrained
+from seepage.attacks.inversion.numbers import Numbers, Unbounded
+from seepage.attacks.inversion.objectives import Cosine, Objective
+from seepage.attacks.inversion.optimisers import Adam, Optimiser
+from seepage.attacks.inversion.pooling import Best, Pooling
+from seepage.attacks.inversion.starts import Gaussian, Start
+from seepage.models import Learner, Parameters, Traced, fitting_threads
+from seepage.observation import Claim, Exchange, Observation, Space
+
+UNBOUNDED, UNCONSTRAINED, SOFTMAX, BEST = Unbounded(), Unconstrained(), Softmax(), Best()
+COSINE, ADAM, GAUSSIAN = Cosine(), Adam(), Gaussian()
+MEMORY = 400_000_000  # numbers that all runs of one call may hold at once, about 1.6 GB
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inversion:
+    r"""Find rows whose update looks like the observed one.
+
+    .. math:: \min_z \; d\big(u, \hat u(\pi(z))\big)
+
+    with :math:`d` the objective, :math:`\hat u` the update that rows would have caused (local training is replayed for
+    FedAvg), and :math:`\pi` the structure of a row: ``numbers`` and ``categories``. Every published attack is a choice
+    of parts; see the presets beside this file. All observations and restarts run as one tensor. Each restart keeps
+    its iterate of the lowest own loss; restarts that diverged take no part in pooling.
+
+    Args:
+        steps: iterations.
+        restarts: independent starts for each observation.
+        objective, numbers, categories, start, optimiser, pooling: the parts.
+        embedded: the categories used where the model looks them up in an embedding.
+        compile: translate a step with torch.compile: ``no``, ``yes``.
+        tolerance: the true rows have an own loss of zero up to float error; a best loss above this at the end means
+            that they were not found, and the outcome is ``budget_spent``.
+
+    Example:
+        >>> Inversion(steps=100, restarts=4).restarts
+        4
+    """
+
+    steps: int = 10_000
+    restarts: int = 1
+    objective: Objective = COSINE
+    numbers: Numbers = UNBOUNDED
+    categories: Categories = UNCONSTRAINED
+    embedded: Categories = SOFTMAX
+    start: Start = GAUSSIAN
+    optimiser: Optimiser = ADAM
+    pooling: Pooling = BEST
+    compile: Literal["no", "yes"] = "no"
+    tolerance: float = 1e-6
+
+    def __post_init__(self) -> None:
+        if self.steps < 1 or self.restarts < 1:
+            raise InputError(f"{self.steps} steps and {self.restarts} restarts: both must be at least 1.")
+        if self.compile not in ("no", "yes"):
+            raise InputError(f"compile is {self.compile!r}; it is yes or no.")
+
+    def __call__(
+        self, observations: Sequence[Observation], streams: Streams, *, progress: Progress = silent
+    ) -> list[Claim]:
+        claims = [
+            Claim(outcome=Outcome.NOT_APPLICABLE, note="The update is zero or holds NaN or infinity.")
+            for _ in observations
+        ]
+        usable = [index for index, observation in enumerate(observations) if observation.finite]
+        if not usable:
+            return claims
+        first = observations[usable[0]]
+        self.numbers.check(first.space)
+        each = self.restarts * (3 * first.learner.size + 8 * first.exchange.rows * first.layout.width)
+        together = max(1, MEMORY // each)
+        for begin in range(0, len(usable), together):
+            chosen = usable[begin : begin + together]
+            part = _Part(progress, begin, len(usable), len(chosen))
+            solved = self._solve([observations[i] for i in chosen], streams.child(begin), part)
+            for index, claim in zip(chosen, solved, strict=True):
+                claims[index] = claim
+        return claims
+
+    def _solve(self, observations: list[Observation], streams: Streams, progress: Progress) -> list[Claim]:
+        first = observations[0]
+        count, rows, layout = len(observations), first.exchange.rows, first.layout
+        generator = torch.Generator().manual_seed(streams.integer("start"))
+        x = self.start((count, self.restarts, rows, layout.width), layout, generator)
+        lowest = torch.full((count, self.restarts), torch.inf, dtype=torch.float64)
+        state: tuple[Any, ...] = (x, self.optimiser.begin(x), x, lowest)
+        step = recorded_step(self, first.learner, first.space, first.exchange, _shared(observations))
+        fixed = _stacked(observations)
+        elements = count * self.restarts * (first.learner.size + rows * layout.width)
+        with torch.no_grad(), fitting_threads(elements):
+            for number in range(1, self.steps + 1):
+                state = step(*state, torch.tensor(self.optimiser.sizes(number, self.steps)), *fixed)
+                progress("attack", number, self.steps)
+            best = self.structure(first.space, scaled=False)(state[2])
+        return [self._claim(best[i].numpy(), state[3][i].numpy(), first.space) for i in range(count)]
+
+    def structure(self, space: Space, *, scaled: bool = True) -> Callable[[Tensor], Tensor]:
+        """The map from variables to inputs; with ``scaled=False`` the blocks stay in raw units, for pooling."""
+        layout = space.layout
+        categories = self.embedded if layout.embedded else self.categories
+        rescale = scaled and categories.raw and space.scale is not None and bool(layout.sizes)
+
+        def inputs(variables: Tensor) -> Tensor:
+            numbers = self.numbers(variables[..., : layout.numeric], space)
+            if not categories.raw:
+                return torch.cat([numbers, variables[..., layout.numeric :]], dim=-1)
+            blocks = torch.split(variables[..., layout.numeric :], list(layout.sizes), dim=-1)
+            raw = torch.cat([categories(block) for block in blocks], dim=-1) if blocks else variables[..., :0]
+            if rescale:
+                assert space.shift is not None
+                assert space.scale is not None
+                raw = (raw - space.shift[layout.numeric :]) / space.scale[layout.numeric :]
+            return torch.cat([numbers, raw], dim=-1)
+
+        return inputs
+
+    def _claim(self, runs: np.ndarray, losses: np.ndarray, space: Space) -> Claim:
+        finite = np.isfinite(losses) & np.isfinite(runs).all((1, 2))
+        if not finite.any():
+            return Claim(outcome=Outcome.DIVERGED)
+        rows = self.pooling(runs[finite], losses[finite], space.layout)
+        categories = self.embedded if space.layout.embedded else self.categories
+        if categories.raw and space.scale is not None and space.shift is not None:
+            blocks = slice(space.layout.numeric, None)
+            rows[:, blocks] = (rows[:, blocks] - space.shift[blocks].numpy()) / space.scale[blocks].numpy()
+        loss = float(losses[finite].min())
+        lost = int((~finite).sum())
+        return Claim(
+            outcome=Outcome.OK if loss <= self.tolerance else Outcome.BUDGET_SPENT,
+            rows=rows,
+            loss=loss,
+            note=f"{lost} of {len(losses)} restarts diverged and were left out." if lost else "",
+        )
+
+
+@lru_cache(maxsize=8)
+def recorded_step(
+    attack: Inversion, learner: Learner, space: Space, exchange: Exchange, shared: bool
+) -> Callable[..., Any]:
+    """One step for observations of this kind; kept, because the points of a training run are attacked one by one."""
+    function = step_function(attack, learner, space, exchange, shared)
+    return torch.compile(function) if attack.compile == "yes" else Traced(function)
+
+
+def step_function(
+    attack: Inversion, learner: Learner, space: Space, exchange: Exchange, shared: bool
+) -> Callable[..., tuple[Any, ...]]:
+    """One step of all runs: loss and gradient of each, its best iterate so far, the optimiser's move."""
+    sizes = tuple(value.numel() for value in learner.initial().values())
+    distance, structure = attack.objective.bind(sizes), attack.structure(space)
+
+    def loss(x: Tensor, parameters: Parameters, observed: Tensor, labels: Tensor) -> Tensor:
+        return distance(simulated_update(learner, exchange, parameters, structure(x), labels), observed)
+
+    restarts = vmap(grad_and_value(loss), in_dims=(0, None, None, None))
+    every = vmap(restarts, in_dims=(0, None if shared else 0, 0, 0))
+
+    def step(
+        x: Tensor, state: tuple[Tensor, ...], best: Tensor, lowest: Tensor, sizes: Tensor,
+        parameters: Parameters, observed: Tensor, labels: Tensor,
+    ) -> tuple[Any, ...]:  # fmt: skip
+        slope, losses = every(x, parameters, observed, labels)
+        better = losses < lowest
+        best = torch.where(better[..., None, None], x, best)
+        lowest = torch.where(better, losses, lowest)
+        x, state = attack.optimiser.move(x, slope, state, sizes)
+        return x, state, best, lowest
+
+    return step
+
+
+def simulated_update(
+    learner: Learner, exchange: Exchange, parameters: Parameters, inputs: Tensor, labels: Tensor
+) -> Tensor:
+    """The flat update that these rows would have caused, by the same code that the clients run."""
+    if exchange.protocol == "fedsgd":
+        update = learner.gradient(parameters, inputs, labels)
+    else:
+        batches, targets = replayed(inputs, exchange), replayed(labels, exchange)
+        update = learner.local_training(parameters, batches, targets, exchange.learning_rate)
+    return torch.cat([update[name].flatten() for name in parameters])
+
+
+def replayed(rows: Tensor, exchange: Exchange) -> Tensor:
+    """The rows as the sequence of local batches: (steps, batch, ...).
+
+    NOTE[DIFF] a client shuffles its rows anew in every local epoch and does not tell how; the replay keeps one order.
+    """
+    batches = rows.reshape(-1, exchange.batch_size, *rows.shape[1:])
+    return torch.cat([batches] * exchange.local_epochs)
+
+
+class _Part:
+    """Progress of one chunk as a share of the whole."""
+
+    def __init__(self, progress: Progress, begin: int, total: int, size: int) -> None:
+        self._progress, self._begin, self._total, self._size = progress, begin, total, size
+
+    def __call__(self, label: str, done: int, total: int) -> None:
+        chunks = math.ceil(self._total / self._size)
+        self._progress(label, done + total * (self._begin // self._size), total * chunks)
+
+
+def _shared(observations: Sequence[Observation]) -> bool:
+    return all(observation.parameters is observations[0].parameters for observation in observations)
+
+
+def _stacked(observations: Sequence[Observation]) -> tuple[Parameters, Tensor, Tensor]:
+    """Parameters, flat updates and labels with a leading observation axis (parameters only where they differ)."""
+    first = observations[0]
+    parameters = first.parameters
+    if not _shared(observations):
+        parameters = {name: torch.stack([o.parameters[name] for o in observations]) for name in first.parameters}
+    updates = torch.stack([torch.cat([o.update[name].flatten() for name in first.parameters]) for o in observations])
+    # Unknown labels: the first class, or the mean of a standardised regression target; never optimised (document 002).
+    dummy = torch.zeros(first.exchange.rows, dtype=torch.float32 if first.learner.task == "regression" else torch.int64)
+    labels = torch.stack([dummy if o.labels is None else o.labels for o in observations])
+    return parameters, updates, labels

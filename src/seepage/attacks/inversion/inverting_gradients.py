@@ -1,0 +1,17 @@
+"""Inverting Gradients, the "Cosine" baseline of document 000."""
+
+from __future__ import annotations
+
+from seepage.attacks.inversion.engine import Inversion
+from seepage.attacks.inversion.optimisers import Adam
+from seepage.attacks.inversion.starts import Uniform
+
+
+def inverting_gradients() -> Inversion:
+    """Cosine objective, one run of free variables, Adam at a constant 0.06 on the signs of the gradient, 1,500 steps.
+
+    References:
+        Geiping et al., Inverting Gradients, NeurIPS 2020; the set-up is document 000's.
+    """
+    optimiser = Adam(rate=0.06, schedule="constant", signed=True)
+    return Inversion(steps=1500, start=Uniform(), optimiser=optimiser)

@@ -1,0 +1,36 @@
+"""Numbers inside their valid range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from seepage._core import InputError
+from seepage.observation import Space
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounded:
+    r"""A sigmoid between the bounds of each column: :math:`l + (h - l)\,\sigma(z)`, then scaled as the clients do.
+
+    Needs the ranges and the clients' statistics.
+
+    References:
+        Vero et al., TabLeak, ICML 2023 (the later version of document 000).
+    """
+
+    def check(self, space: Space) -> None:
+        if space.low is None or space.shift is None:
+            raise InputError(
+                "Bounded numbers need to know the ranges (--ranges-known) and the statistics (--global-statistics)."
+            )
+
+    def __call__(self, variables: Tensor, space: Space) -> Tensor:
+        assert space.low is not None
+        assert space.high is not None
+        assert space.shift is not None
+        assert space.scale is not None
+        count = space.layout.numeric
+        low, high = ((bound - space.shift[:count]) / space.scale[:count] for bound in (space.low, space.high))
+        return low + (high - low) * variables.sigmoid()

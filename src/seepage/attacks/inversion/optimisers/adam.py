@@ -1,0 +1,50 @@
+"""Adam, plain or on the signs of the gradient."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from seepage._core import InputError, unknown_name
+from seepage.attacks.inversion.optimisers.schedules import SCHEDULES
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adam:
+    """Adam with a schedule.
+
+    Args:
+        rate: the first step size.
+        schedule: ``constant``, ``linear`` or ``cosine``.
+        signed: feed Adam the sign of each gradient entry, as documents 000 and Geiping et al. do.
+    """
+
+    rate: float = 0.06
+    schedule: str = "linear"
+    signed: bool = False
+
+    def __post_init__(self) -> None:
+        if self.rate <= 0:
+            raise InputError(f"The attack's step size is {self.rate}; it must be above 0.")
+        if self.schedule not in SCHEDULES:
+            raise unknown_name("schedule", self.schedule, SCHEDULES)
+
+    def begin(self, x: Tensor) -> tuple[Tensor, ...]:
+        return torch.zeros_like(x), torch.zeros_like(x)
+
+    def sizes(self, step: int, steps: int) -> tuple[float, ...]:
+        """The step size and the factor of the root, with Adam's bias corrections folded in."""
+        rate = self.rate * SCHEDULES[self.schedule](step, steps)
+        return rate / (1 - 0.9**step), (1 - 0.999**step) ** -0.5
+
+    def move(
+        self, x: Tensor, slope: Tensor, state: tuple[Tensor, ...], sizes: Tensor
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        if self.signed:
+            slope = slope.sign()
+        first, second = state
+        first = torch.lerp(slope, first, 0.9)
+        second = torch.lerp(slope * slope, second, 0.999)
+        return x - sizes[0] * first / (second.sqrt() * sizes[1] + 1e-8), (first, second)

@@ -1,0 +1,21 @@
+"""Uniform draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from seepage.data import Layout
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uniform:
+    """Uniform on [low, high]; document 000 starts on [0, 1]."""
+
+    low: float = 0.0
+    high: float = 1.0
+
+    def __call__(self, shape: tuple[int, ...], layout: Layout, generator: torch.Generator) -> Tensor:
+        return torch.rand(shape, generator=generator) * (self.high - self.low) + self.low
