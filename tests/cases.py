@@ -31,7 +31,7 @@ from seepage.models import (
 def shortened(name: str) -> Inversion:
     """An attack of the catalogue with few steps and restarts."""
     attack = catalogue.ATTACKS[name].make()
-    return replace(attack, steps=30, restarts=min(attack.restarts, 3))
+    return replace(attack, steps=15, restarts=min(attack.restarts, 3))
 
 
 TASKS = ("binary", "multiclass", "regression")

@@ -76,10 +76,10 @@ def _loop_reference(observation, start: torch.Tensor, steps: int) -> float:  # t
 @pytest.mark.parametrize("task", cases.TASKS)
 @pytest.mark.parametrize("model", cases.MODELS)
 def test_the_own_loss_falls_on_every_model_and_task(model: str, task: str) -> None:
-    """25 steps lower the matching loss for the clients together (document 002, Table 53)."""
+    """A few steps lower the matching loss for the clients together (document 002, Table 53, takes 25)."""
     point = attacked(model, task, batch=2)
     start = matching(steps=1)(point.observations, Streams(0))
-    later = matching(steps=25)(point.observations, Streams(0))
+    later = matching(steps=20)(point.observations, Streams(0))
     assert all(claim.outcome.scored for claim in start + later)
     assert np.mean([claim.loss for claim in later]) < np.mean([claim.loss for claim in start])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from seepage._core import InputError, Outcome, Progress, Streams, silent
 from seepage.attacks.inversion.categories import Categories, Softmax, Unconstrained
 from seepage.attacks.inversion.numbers import Numbers, Unbounded
 from seepage.attacks.inversion.objectives import Cosine, Objective
+from seepage.attacks.inversion.objectives.sums import SHORT
 from seepage.attacks.inversion.optimisers import Adam, Optimiser
 from seepage.attacks.inversion.pooling import Best, Pooling
 from seepage.attacks.inversion.starts import Gaussian, Start
@@ -25,7 +26,7 @@ from seepage.observation import Claim, Exchange, Observation, Space
 
 UNBOUNDED, UNCONSTRAINED, SOFTMAX, BEST = Unbounded(), Unconstrained(), Softmax(), Best()
 COSINE, ADAM, GAUSSIAN = Cosine(), Adam(), Gaussian()
-MEMORY = 400_000_000  # numbers that all runs of one call may hold at once, about 1.6 GB
+CACHE = 300_000  # inputs of all runs of one call; more would fall out of the processor's cache (measured)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +84,7 @@ class Inversion:
             return claims
         first = observations[usable[0]]
         self.numbers.check(first.space)
-        each = self.restarts * (3 * first.learner.size + 8 * first.exchange.rows * first.layout.width)
-        together = max(1, MEMORY // each)
+        together = max(1, CACHE // (self.restarts * first.exchange.rows * first.layout.width))
         for begin in range(0, len(usable), together):
             chosen = usable[begin : begin + together]
             part = _Part(progress, begin, len(usable), len(chosen))
@@ -100,7 +100,9 @@ class Inversion:
         x = self.start((count, self.restarts, rows, layout.width), layout, generator)
         lowest = torch.full((count, self.restarts), torch.inf, dtype=torch.float64)
         state: tuple[Any, ...] = (x, self.optimiser.begin(x), x, lowest)
-        step = recorded_step(self, first.learner, first.space, first.exchange, _shared(observations))
+        # The same step whatever the number of steps and restarts, so that it is recorded or compiled once.
+        alike = replace(self, steps=1, restarts=1, start=GAUSSIAN, pooling=BEST, tolerance=0.0)
+        step = recorded_step(alike, first.learner, first.space, first.exchange, _shared(observations))
         fixed = _stacked(observations)
         elements = count * self.restarts * (first.learner.size + rows * layout.width)
         with torch.no_grad(), fitting_threads(elements):
@@ -162,20 +164,24 @@ def step_function(
     attack: Inversion, learner: Learner, space: Space, exchange: Exchange, shared: bool
 ) -> Callable[..., tuple[Any, ...]]:
     """One step of all runs: loss and gradient of each, its best iterate so far, the optimiser's move."""
-    sizes = tuple(value.numel() for value in learner.initial().values())
-    distance, structure = attack.objective.bind(sizes), attack.structure(space)
+    structure = attack.structure(space)
+    flat = learner.size <= SHORT and not attack.objective.layers
 
-    def loss(x: Tensor, parameters: Parameters, observed: Tensor, labels: Tensor) -> Tensor:
-        return distance(simulated_update(learner, exchange, parameters, structure(x), labels), observed)
+    def loss(x: Tensor, parameters: Parameters, direction: Parameters, length: Tensor, labels: Tensor) -> Tensor:
+        update = simulated_update(learner, exchange, parameters, structure(x), labels)
+        pairs = [update[name] for name in parameters], [direction[name] for name in parameters]
+        if flat:  # few numbers: one tensor means fewer operations
+            pairs = [torch.cat([v.flatten() for v in pairs[0]])], [torch.cat([v.flatten() for v in pairs[1]])]
+        return attack.objective(*pairs, length)
 
-    restarts = vmap(grad_and_value(loss), in_dims=(0, None, None, None))
-    every = vmap(restarts, in_dims=(0, None if shared else 0, 0, 0))
+    restarts = vmap(grad_and_value(loss), in_dims=(0, None, None, None, None))
+    every = vmap(restarts, in_dims=(0, None if shared else 0, 0, 0, 0))
 
     def step(
         x: Tensor, state: tuple[Tensor, ...], best: Tensor, lowest: Tensor, sizes: Tensor,
-        parameters: Parameters, observed: Tensor, labels: Tensor,
+        parameters: Parameters, direction: Parameters, length: Tensor, labels: Tensor,
     ) -> tuple[Any, ...]:  # fmt: skip
-        slope, losses = every(x, parameters, observed, labels)
+        slope, losses = every(x, parameters, direction, length, labels)
         better = losses < lowest
         best = torch.where(better[..., None, None], x, best)
         lowest = torch.where(better, losses, lowest)
@@ -187,14 +193,12 @@ def step_function(
 
 def simulated_update(
     learner: Learner, exchange: Exchange, parameters: Parameters, inputs: Tensor, labels: Tensor
-) -> Tensor:
-    """The flat update that these rows would have caused, by the same code that the clients run."""
+) -> Parameters:
+    """The update that these rows would have caused, by the same code that the clients run."""
     if exchange.protocol == "fedsgd":
-        update = learner.gradient(parameters, inputs, labels)
-    else:
-        batches, targets = replayed(inputs, exchange), replayed(labels, exchange)
-        update = learner.local_training(parameters, batches, targets, exchange.learning_rate)
-    return torch.cat([update[name].flatten() for name in parameters])
+        return learner.gradient(parameters, inputs, labels)
+    batches, targets = replayed(inputs, exchange), replayed(labels, exchange)
+    return learner.local_training(parameters, batches, targets, exchange.learning_rate)
 
 
 def replayed(rows: Tensor, exchange: Exchange) -> Tensor:
@@ -221,14 +225,18 @@ def _shared(observations: Sequence[Observation]) -> bool:
     return all(observation.parameters is observations[0].parameters for observation in observations)
 
 
-def _stacked(observations: Sequence[Observation]) -> tuple[Parameters, Tensor, Tensor]:
-    """Parameters, flat updates and labels with a leading observation axis (parameters only where they differ)."""
+def _stacked(observations: Sequence[Observation]) -> tuple[Parameters, Parameters, Tensor, Tensor]:
+    """Parameters (stacked only where they differ), updates divided by their length, lengths, labels."""
     first = observations[0]
     parameters = first.parameters
     if not _shared(observations):
         parameters = {name: torch.stack([o.parameters[name] for o in observations]) for name in first.parameters}
-    updates = torch.stack([torch.cat([o.update[name].flatten() for name in first.parameters]) for o in observations])
+    lengths = torch.stack([torch.cat([v.flatten() for v in o.update.values()]).double().norm() for o in observations])
+    direction = {
+        name: torch.stack([o.update[name] / length for o, length in zip(observations, lengths, strict=True)]).float()
+        for name in first.parameters
+    }
     # Unknown labels: the first class, or the mean of a standardised regression target; never optimised (document 002).
     dummy = torch.zeros(first.exchange.rows, dtype=torch.float32 if first.learner.task == "regression" else torch.int64)
     labels = torch.stack([dummy if o.labels is None else o.labels for o in observations])
-    return parameters, updates, labels
+    return parameters, direction, lengths.float(), labels

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Protocol
 
 from torch import Tensor
@@ -11,13 +11,18 @@ from seepage.attacks.inversion.objectives.cosine import Cosine
 from seepage.attacks.inversion.objectives.gaussian_kernel import GaussianKernel
 from seepage.attacks.inversion.objectives.squared import Squared
 
-Distance = Callable[[Tensor, Tensor], Tensor]  # simulated and observed update, both flat -> one number
-
 
 class Objective(Protocol):
-    """Settings of a distance; ``sizes`` are the lengths of the layers in the flat update."""
+    """A distance of updates.
 
-    def bind(self, sizes: tuple[int, ...]) -> Distance: ...
+    Both come as lists of tensors. The observed one is divided by its length, which comes along. ``layers`` says whether
+    the lists must be one entry per layer; if not, small models come as one flat entry, which is faster.
+    """
+
+    @property
+    def layers(self) -> bool: ...
+
+    def __call__(self, simulated: Sequence[Tensor], direction: Sequence[Tensor], length: Tensor) -> Tensor: ...
 
 
-__all__ = ["Cosine", "Distance", "GaussianKernel", "Objective", "Squared"]
+__all__ = ["Cosine", "GaussianKernel", "Objective", "Squared"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+
+from seepage.attacks.inversion.objectives.sums import product_sum
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,13 +19,9 @@ class Cosine:
         Geiping et al., Inverting Gradients, NeurIPS 2020.
     """
 
-    def bind(self, sizes: tuple[int, ...]) -> Callable[[Tensor, Tensor], Tensor]:
-        return cosine_distance
+    layers = False
 
-
-def cosine_distance(simulated: Tensor, observed: Tensor) -> Tensor:
-    # Reduced in double precision, as in document 002: near the end 1 - cosine is close to float32's resolution.
-    dot = (simulated * observed).sum(dtype=torch.float64)
-    ours = (simulated * simulated).sum(dtype=torch.float64)
-    theirs = (observed * observed).sum(dtype=torch.float64)
-    return 1 - dot * torch.rsqrt(ours * theirs + 1e-60)
+    def __call__(self, simulated: Sequence[Tensor], direction: Sequence[Tensor], length: Tensor) -> Tensor:
+        dot = torch.stack([product_sum(a, b) for a, b in zip(simulated, direction, strict=True)]).sum()
+        square = torch.stack([product_sum(a, a) for a in simulated]).sum()
+        return 1 - dot * torch.rsqrt(square + 1e-60)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+
+from seepage.attacks.inversion.objectives.sums import product_sum
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,11 +22,8 @@ class Squared:
         Zhu et al., Deep Leakage from Gradients, NeurIPS 2019.
     """
 
-    def bind(self, sizes: tuple[int, ...]) -> Callable[[Tensor, Tensor], Tensor]:
-        return squared_distance
+    layers = False
 
-
-def squared_distance(simulated: Tensor, observed: Tensor) -> Tensor:
-    difference = simulated - observed
-    length = (observed * observed).sum(dtype=torch.float64)
-    return (difference * difference).sum(dtype=torch.float64) / (length + 1e-60)
+    def __call__(self, simulated: Sequence[Tensor], direction: Sequence[Tensor], length: Tensor) -> Tensor:
+        gaps = [a / length - b for a, b in zip(simulated, direction, strict=True)]
+        return torch.stack([product_sum(gap, gap) for gap in gaps]).sum()
