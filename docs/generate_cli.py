@@ -8,7 +8,18 @@ from typer.testing import CliRunner
 
 from seepage.cli.main import app
 
-COMMANDS = ([], ["audit"], ["report"], ["data"], ["data", "list"], ["data", "fetch"], ["data", "schema"], ["env"])
+COMMANDS = (
+    [],
+    ["audit"],
+    ["report"],
+    ["data"],
+    ["data", "list"],
+    ["data", "fetch"],
+    ["data", "schema"],
+    ["attacks"],
+    ["attacks", "list"],
+    ["env"],
+)
 PAGE = Path(__file__).parent / "reference" / "cli.md"
 
 

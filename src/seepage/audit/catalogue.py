@@ -13,10 +13,12 @@ from seepage.models import Architecture, FTTransformer, Linear, ResNet, TabNet, 
 
 @dataclass(frozen=True)
 class Entry:
-    """Something in the catalogue: how it is made, and one line about it."""
+    """Something in the catalogue: how it is made, one line about it, what it must know, and its paper."""
 
     make: Callable[[], Any]
     about: str
+    needs: str = ""
+    paper: str = ""
 
 
 MODELS: dict[str, Entry] = {
@@ -28,14 +30,44 @@ MODELS: dict[str, Entry] = {
     "linear": Entry(Linear, "logistic or linear regression"),
 }
 
+_UPDATE = "one client's update and the model; labels if known, else dummies"
+_SCALED = _UPDATE + "; with standardised one-hot inputs also the statistics (--global-statistics)"
+_TABLEAK = "Vero et al., Data Leakage in Tabular Federated Learning, 2022 (document 000)"
+
 ATTACKS: dict[str, Entry] = {
-    "gradient_matching": Entry(inversion.gradient_matching, "cosine gradient matching (document 002)"),
-    "tableak": Entry(inversion.tableak, "softmax structure, 30 restarts pooled (document 000)"),
-    "tableak_no_pooling": Entry(inversion.tableak_no_pooling, "its ablation: the best restart (document 000)"),
-    "tableak_no_softmax": Entry(inversion.tableak_no_softmax, "its ablation: free categories (document 000)"),
-    "inverting_gradients": Entry(inversion.inverting_gradients, "signed cosine matching (Geiping et al. 2020)"),
-    "dlg": Entry(inversion.dlg, "squared distance of gradients (Zhu et al. 2019)"),
-    "sapag": Entry(inversion.sapag, "adaptive Gaussian kernel (Wang et al. 2020)"),
+    "gradient_matching": Entry(
+        inversion.gradient_matching,
+        "Cosine gradient matching: one run, Adam with linear decay, 10,000 steps.",
+        _UPDATE,
+        "Nilsson et al., Profiling privacy preservation, 2026 (document 002)",
+    ),
+    "tableak": Entry(
+        inversion.tableak, "Softmax structure of categories, 30 restarts aligned and pooled.", _SCALED, _TABLEAK
+    ),
+    "tableak_no_pooling": Entry(
+        inversion.tableak_no_pooling, "TabLeak's ablation: the restart of the lowest loss.", _SCALED, _TABLEAK
+    ),
+    "tableak_no_softmax": Entry(
+        inversion.tableak_no_softmax, "TabLeak's ablation: categories are free variables.", _UPDATE, _TABLEAK
+    ),
+    "inverting_gradients": Entry(
+        inversion.inverting_gradients,
+        "Cosine matching on the signs of the gradient, one run.",
+        _UPDATE,
+        "Geiping et al., Inverting Gradients, NeurIPS 2020",
+    ),
+    "dlg": Entry(
+        inversion.dlg,
+        "Squared distance of the gradients, one run.",
+        _UPDATE,
+        "Zhu et al., Deep Leakage from Gradients, NeurIPS 2019",
+    ),
+    "sapag": Entry(
+        inversion.sapag,
+        "A Gaussian kernel per layer as the distance, one run.",
+        _UPDATE,
+        "Wang et al., SAPAG: A Self-Adaptive Privacy Attack From Gradients, 2020",
+    ),
 }
 
 

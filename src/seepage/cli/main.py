@@ -9,7 +9,7 @@ import typer
 
 from seepage import __version__
 from seepage._core import InputError
-from seepage.cli import audit, data, env, report
+from seepage.cli import attacks, audit, data, env, report
 
 app = typer.Typer(
     name="seepage",
@@ -23,6 +23,7 @@ app.command("audit")(audit.audit)
 app.command("report")(report.report)
 app.command("env")(env.env)
 app.add_typer(data.app, name="data")
+app.add_typer(attacks.app, name="attacks")
 
 
 def _version(value: bool) -> None:
