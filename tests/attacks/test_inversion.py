@@ -7,7 +7,18 @@ import pytest
 import torch
 
 from seepage._core import InputError, Outcome, Streams
-from seepage.attacks.inversion import Inversion, gradient_matching
+from seepage.attacks.inversion import (
+    Inversion,
+    engine,
+    gradient_matching,
+    inverting_gradients,
+    tableak,
+    tableak_no_softmax,
+)
+from seepage.attacks.inversion.numbers import Bounded
+from seepage.attacks.inversion.objectives import Cosine, GaussianKernel, Objective, Squared
+from seepage.attacks.inversion.pooling import Best, Ensemble
+from seepage.data import Layout
 from seepage.federation import AttackPoint, Automatic, FedAvg, FedSGD, simulate
 from seepage.observation import Knowledge
 from tests import cases
@@ -152,3 +163,67 @@ def test_bad_settings_and_misfits_are_one_sentence() -> None:
         dataclasses.replace(observation, update=observation.update | {"extra": torch.zeros(1)})
     with pytest.raises(InputError, match="2 labels for 1 attacked rows"):
         dataclasses.replace(observation, labels=torch.zeros(2))
+
+
+def test_parts_that_need_more_than_is_known_say_so() -> None:
+    observation = attacked(batch=1).observations[0]
+    bounded = dataclasses.replace(tableak(), steps=2, numbers=Bounded())
+    with pytest.raises(InputError, match="--ranges-known"):
+        bounded([observation], Streams(0))
+    secret = dataclasses.replace(observation, space=dataclasses.replace(observation.space, standardised=True))
+    with pytest.raises(InputError, match="--global-statistics"):
+        dataclasses.replace(tableak(), steps=2)([secret], Streams(0))
+    free = dataclasses.replace(tableak_no_softmax(), steps=2, restarts=2)
+    assert free([secret], Streams(0))[0].outcome.scored
+
+
+def test_restarts_are_independent_and_the_best_one_is_taken_by_its_own_loss() -> None:
+    point = attacked(batch=2)
+    one = dataclasses.replace(inverting_gradients(), steps=15)
+    many = dataclasses.replace(one, restarts=6)
+    single, several = one(point.observations, Streams(0)), many(point.observations, Streams(0))
+    assert np.mean([c.loss for c in several]) < np.mean([c.loss for c in single])
+
+
+def test_chunks_do_not_lose_an_observation(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = attacked(batch=2)
+    monkeypatch.setattr(engine, "CACHE", 1)
+    seen: list[tuple[int, int]] = []
+    claims = matching(steps=4)(
+        point.observations, Streams(0), progress=lambda _, done, total: seen.append((done, total))
+    )
+    assert [claim.outcome.scored for claim in claims] == [True] * len(point.observations)
+    assert seen[-1] == (4 * len(claims), 4 * len(claims))
+    assert [done for done, _ in seen] == list(range(1, 4 * len(claims) + 1))
+
+
+def test_pooling_aligns_rows_before_it_takes_the_median() -> None:
+    layout = Layout(1, (2,))
+    rows = np.array([[0.0, 1, 0], [5.0, 0, 1], [9.0, 1, 0]])
+    runs = np.stack([rows, rows[[2, 0, 1]] + 0.1, rows[[1, 2, 0]] - 0.1])
+    losses = np.array([0.1, 0.2, 0.3])
+    assert np.allclose(Ensemble(how="median")(runs, losses, layout), rows)
+    assert np.allclose(Ensemble(how="mean")(runs, losses, layout), rows)
+    voted = Ensemble(how="vote")(runs, losses, layout)
+    assert np.allclose(voted, rows)
+    assert (Best()(runs, losses[::-1], layout) == runs[2]).all()
+
+
+def test_diverged_restarts_take_no_part_in_pooling() -> None:
+    space = attacked(batch=2).observations[0].space
+    runs = np.zeros((3, 2, space.layout.width))
+    runs[1] = 7.0
+    claim = tableak_no_softmax()._claim(runs, np.array([0.5, np.inf, 0.4]), space)
+    assert claim.rows is not None
+    assert (claim.rows == 0).all()
+    assert claim.note == "1 of 3 restarts diverged and were left out."
+
+
+@pytest.mark.parametrize("objective", [Cosine(), Squared(), GaussianKernel()])
+def test_objectives_are_zero_at_the_true_update_and_positive_elsewhere(objective: Objective) -> None:
+    generator = torch.Generator().manual_seed(0)
+    update = [torch.randn(5, 3, generator=generator), torch.randn(9000, generator=generator)]
+    length = torch.cat([part.flatten() for part in update]).norm()
+    direction = [part / length for part in update]
+    assert abs(float(objective(update, direction, length))) < 1e-6
+    assert float(objective([-part for part in update], direction, length)) > 0.5

@@ -133,7 +133,7 @@ def known_space(population: Population, knowledge: Knowledge) -> Space:
     if knowledge.ranges:
         known["low"] = torch.tensor([column.low for column in columns])
         known["high"] = torch.tensor([column.high for column in columns])
-    return Space(layout=layout, **known)
+    return Space(layout=layout, standardised=population.encoder.standardise_onehot, **known)
 
 
 class _Best:

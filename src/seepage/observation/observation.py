@@ -43,11 +43,13 @@ class Space:
 
     Args:
         layout: where numbers and category blocks stand.
+        standardised: the one-hot entries are standardised too, so a raw 1 is not an input of 1.
         shift, scale: (width,) how raw values become inputs, if the clients use statistics the server knows.
         low, high: (numeric,) the range of every number, in raw units, if it is known.
     """
 
     layout: Layout
+    standardised: bool = False
     shift: Tensor | None = None
     scale: Tensor | None = None
     low: Tensor | None = None

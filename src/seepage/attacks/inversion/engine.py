@@ -83,7 +83,7 @@ class Inversion:
         if not usable:
             return claims
         first = observations[usable[0]]
-        self.numbers.check(first.space)
+        self._check(first.space)
         together = max(1, CACHE // (self.restarts * first.exchange.rows * first.layout.width))
         for begin in range(0, len(usable), together):
             chosen = usable[begin : begin + together]
@@ -92,6 +92,18 @@ class Inversion:
             for index, claim in zip(chosen, solved, strict=True):
                 claims[index] = claim
         return claims
+
+    def _check(self, space: Space) -> None:
+        """Stop with a sentence when a part needs what this attacker does not know."""
+        self.numbers.check(space)
+        if self._categories(space).raw and space.standardised and space.scale is None:
+            raise InputError(
+                "This attack mixes categories in raw units, but the one-hot inputs are standardised with statistics "
+                "it does not know; give them (--global-statistics) or choose an attack with free categories."
+            )
+
+    def _categories(self, space: Space) -> Categories:
+        return self.embedded if space.layout.embedded else self.categories
 
     def _solve(self, observations: list[Observation], streams: Streams, progress: Progress) -> list[Claim]:
         first = observations[0]
@@ -115,7 +127,7 @@ class Inversion:
     def structure(self, space: Space, *, scaled: bool = True) -> Callable[[Tensor], Tensor]:
         """The map from variables to inputs; with ``scaled=False`` the blocks stay in raw units, for pooling."""
         layout = space.layout
-        categories = self.embedded if layout.embedded else self.categories
+        categories = self._categories(space)
         rescale = scaled and categories.raw and space.scale is not None and bool(layout.sizes)
 
         def inputs(variables: Tensor) -> Tensor:
@@ -137,8 +149,7 @@ class Inversion:
         if not finite.any():
             return Claim(outcome=Outcome.DIVERGED)
         rows = self.pooling(runs[finite], losses[finite], space.layout)
-        categories = self.embedded if space.layout.embedded else self.categories
-        if categories.raw and space.scale is not None and space.shift is not None:
+        if self._categories(space).raw and space.scale is not None and space.shift is not None:
             blocks = slice(space.layout.numeric, None)
             rows[:, blocks] = (rows[:, blocks] - space.shift[blocks].numpy()) / space.scale[blocks].numpy()
         loss = float(losses[finite].min())
