@@ -1,0 +1,20 @@
+"""Labels restored from an update, before the rows are attacked."""
+
+from collections.abc import Callable
+
+from seepage.attacks.labels.counts import Counts
+from seepage.attacks.labels.geng import Geng
+from seepage.attacks.labels.idlg import IDLG
+from seepage.attacks.labels.regression import Regression
+from seepage.attacks.labels.restored import Restored, Restorer
+from seepage.attacks.labels.yin import Yin
+
+RESTORERS: dict[str, Callable[[], Restorer]] = {
+    "idlg": IDLG,
+    "yin": Yin,
+    "geng": Geng,
+    "counts": Counts,
+    "regression": Regression,
+}
+
+__all__ = ["IDLG", "RESTORERS", "Counts", "Geng", "Regression", "Restored", "Restorer", "Yin"]
