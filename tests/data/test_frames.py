@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from seepage._core import InputError
-from seepage.data import as_frame, clinic, read_frame
+from seepage.data import Table, as_frame, clinic, infer_schema, read_frame
+from seepage.data.schema import MISSING
 
 
 def write(folder: Path, text: str | bytes, name: str = "table.csv") -> Path:
@@ -98,3 +99,39 @@ def test_what_is_no_frame_is_refused() -> None:
         as_frame(pl.DataFrame({"a": [[1], [2]], "b": [1, 2]}))
     with pytest.raises(InputError, match="is of type Date"):
         as_frame(pl.DataFrame({"a": ["2020-01-01", "2020-01-02"], "b": [1, 2]}).with_columns(pl.col("a").str.to_date()))
+
+
+def test_no_column_is_without_a_name(tmp_path: Path) -> None:
+    assert read_frame(write(tmp_path, ",a,b\n1,2,3\n4,5,6\n")).columns == ["column_1", "a", "b"]
+    assert as_frame(pl.DataFrame({"a": [1, 2], " ": [3, 4], "": [5, 6]})).columns == ["a", "column_2", "column_3"]
+    assert as_frame(pl.DataFrame({"": [1, 2], "column_1": [3, 4]})).columns == ["column_2", "column_1"]
+
+
+@pytest.mark.parametrize("name", ["a[1]", "a*", "a?"])
+def test_file_names_are_taken_literally(tmp_path: Path, name: str) -> None:
+    write(tmp_path, "a,b\n7,7\n8,8\n", "a1.csv")
+    frame = pl.DataFrame({"a": [1, 3], "b": [2, 4]})
+    assert read_frame(write(tmp_path, "a,b\n1,2\n3,4\n", f"{name}.csv")).equals(frame)
+    frame.write_parquet(tmp_path / "a1.parquet")
+    (tmp_path / "a1.parquet").rename(tmp_path / f"{name}.parquet")
+    assert read_frame(tmp_path / f"{name}.parquet").equals(frame)
+
+
+def test_a_separator_inside_quotes_is_part_of_a_name(tmp_path: Path) -> None:
+    frame = read_frame(write(tmp_path, '"name, with, many, commas";x;y\n1;2;3\n4;5;6\n'))
+    assert frame.columns == ["name, with, many, commas", "x", "y"]
+
+
+@pytest.mark.parametrize("values", [[10, 2, None, 10], [10.0, 2.0, None, 10.0], ["10", "2", "?", "10"]])
+def test_pandas_categories_stay_categories(values: list[object]) -> None:
+    pandas = pytest.importorskip("pandas")
+    data = {"code": pandas.Categorical(values), "age": [1, 2, 3, 5], "y": pandas.Categorical([0, 1, 0, 1])}
+    frame = as_frame(pandas.DataFrame(data))
+    assert frame["code"].to_list() == ["10", "2", None, "10"]
+    schema = infer_schema(frame, "y")
+    assert schema.column("code").categories == ("10", "2", MISSING)
+    table = Table.from_frame(frame, schema)
+    assert table.codes[:, 0].tolist() == [0, 1, 2, 0]
+    assert table.target.tolist() == [0, 1, 0, 1]
+    text = frame.with_columns(frame["code"].cast(pl.String))  # as a CSV file would give it
+    assert Table.from_frame(text, schema).codes[:, 0].tolist() == [0, 1, 2, 0]

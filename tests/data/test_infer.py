@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from seepage._core import InputError
-from seepage.data import IdentifierWarning, infer_schema, with_kinds
+from seepage.data import ConstantWarning, IdentifierWarning, Table, infer_schema, with_kinds
 from seepage.data.schema import MISSING
 
 
@@ -96,7 +96,9 @@ def test_task_and_target_must_agree() -> None:
         infer_schema(frame(y=[1, 2, 3, 1, 2, 3]), "y", task="binary")
 
 
-@pytest.mark.parametrize("name", ["patient_id", "id", "PatientID", "mrn", "row index", "uuid", ""])
+@pytest.mark.parametrize(
+    "name", ["patient_id", "id", "PatientID", "mrn", "row index", "uuid", "", "column_1", "column_12"]
+)
 def test_identifiers_are_dropped_with_a_warning(name: str) -> None:
     table = frame().with_columns(pl.Series(name, [11, 12, 13, 14, 15, 16]))
     with pytest.warns(IdentifierWarning, match="looks like an identifier"):
@@ -112,8 +114,16 @@ def test_names_that_only_end_like_a_key_stay(name: str) -> None:
         assert name in infer_schema(frame(**{name: [11, 12, 13, 14, 15, 16]}), "died").names
 
 
-def test_a_repeating_key_is_no_identifier_of_rows() -> None:
-    assert "shop_id" in infer_schema(frame(shop_id=[1, 1, 2, 2, 3, 3]), "died").names
+@pytest.mark.parametrize("values", [[1, 1, 2, 2, 3, 3], [1.0, 1.0, 2.0, 2.0, None, 3.0], list("aabbcc")])
+def test_a_repeating_key_stays_and_a_person_is_asked(values: list[object]) -> None:
+    table = frame(shop_id=values)
+    with pytest.warns(IdentifierWarning, match=r"--group shop_id.*--drop shop_id"):
+        assert "shop_id" in infer_schema(table, "died").names
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "shop_id" in infer_schema(table, "died", known=True).names
+        assert "shop_id" not in infer_schema(table, "died", drop=("shop_id",)).names
+        assert "bmi_index" in infer_schema(frame(bmi_index=[1.5, 1.5, 2.0, 2.5, 3.0, 3.0]), "died").names
 
 
 def test_columns_can_be_dropped_but_not_the_target() -> None:
@@ -155,3 +165,63 @@ def test_with_kinds_refuses_what_cannot_be() -> None:
         with_kinds(schema, table, {"ward": "binary"})
     with pytest.raises(InputError, match="Did you mean 'ward'"):
         with_kinds(schema, table, {"wards": "categorical"})
+
+
+@pytest.mark.parametrize("value", [7, 0.5, "a", True])
+def test_a_constant_is_dropped_with_a_warning(value: object) -> None:
+    table = frame(same=[value] * 6)
+    with pytest.warns(ConstantWarning, match="'same' has the same value in every row"):
+        schema = infer_schema(table, "died")
+    assert schema.names == ("age",)
+    assert schema.dropped[0].reason == "constant: the same value in every row"
+    assert with_kinds(schema, table, {"same": "categorical"}) == schema  # dropped stays dropped
+    assert "same" in infer_schema(table, "died", known=True).names
+
+
+@pytest.mark.parametrize("value", [7, 0.5, "a"])
+def test_one_value_and_empty_cells_are_two_categories(value: object) -> None:
+    column = infer_schema(frame(some=[value, None, value, None, value, value]), "died").column("some")
+    assert (column.kind, column.categories) == ("binary", (str(value), MISSING))
+
+
+def test_a_flag_with_empty_cells_has_three_categories() -> None:
+    for values in ([0, 1, None, 0, 1, 1], [0.0, 1.0, None, 0.0, 1.0, 1.0]):
+        table = frame(flag=values)
+        schema = infer_schema(table, "died")
+        assert schema.column("flag").kind == "categorical"
+        assert schema.column("flag").categories == ("0", "1", MISSING)
+        assert Table.from_frame(table, schema).codes[:, 0].tolist() == [0, 1, 2, 0, 1, 1]
+
+
+@pytest.mark.parametrize("dtype", [pl.Categorical, pl.Enum(list("abcdef"))])
+def test_categories_that_differ_in_every_row_are_caught_like_text(dtype: pl.DataType) -> None:
+    table = frame(note=list("abcdef")).with_columns(pl.col("note").cast(dtype))
+    with pytest.raises(InputError, match="different text in each of its 6 rows"):
+        infer_schema(table, "died")
+
+
+def test_text_that_is_nearly_all_numbers_is_a_mistake() -> None:
+    def table(wrong: int, distinct: int) -> pl.DataFrame:
+        dose = [str(row % distinct) for row in range(100 - wrong)] + ["secret"] * wrong
+        return pl.DataFrame({"dose": dose, "age": range(100), "y": [row % 2 for row in range(100)]})
+
+    with pytest.raises(InputError, match=r"'dose' reads as numbers except for 5 of its 100.*schema file") as caught:
+        infer_schema(table(5, 40), "y")
+    assert "secret" not in str(caught.value)
+    assert infer_schema(table(30, 40), "y").column("dose").kind == "categorical"
+    assert infer_schema(table(5, 10), "y").column("dose").kind == "categorical"  # few values: codes
+    assert infer_schema(table(5, 40), "y", known=True).column("dose").kind == "categorical"
+
+
+def test_a_whole_target_of_many_values_may_be_a_quantity() -> None:
+    table = frame(y=[1, 2, 3, 4, 5, 6])
+    with pytest.raises(InputError, match=r"6 classes in 6 rows.*--task regression"):
+        infer_schema(table, "y")
+    assert infer_schema(table, "y", task="regression").target.task == "regression"
+
+
+def test_too_many_categories_stop_with_the_widest_columns() -> None:
+    rows = 24_000
+    table = pl.DataFrame({"wide": [f"v{row % 20_001}" for row in range(rows)], "y": [row % 2 for row in range(rows)]})
+    with pytest.raises(InputError, match=r"20001 encoded inputs.*'wide' \(20001\).*--drop wide"):
+        infer_schema(table, "y")

@@ -15,7 +15,7 @@ from .strategies import tables
 
 def clinic_table(rows: int) -> Table:
     frame = clinic(rows)
-    return Table.from_frame(frame, infer_schema(frame, "died"))
+    return Table.from_frame(frame, infer_schema(frame, "died", known=True))
 
 
 @given(

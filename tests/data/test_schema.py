@@ -119,3 +119,13 @@ def test_sensitive_columns_are_marked_by_name() -> None:
     assert [column.sensitive for column in schema.columns] == [False, True]
     with pytest.raises(InputError, match="Did you mean 'sex'"):
         small().with_sensitive(("sexx",))
+
+
+def test_folders_and_other_files_are_said_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="it is a folder"):
+        Schema.read(tmp_path)
+    with pytest.raises(InputError, match="its folder does not exist"):
+        small().write(tmp_path / "none" / "schema.toml")
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match="not UTF-8"):
+        Schema.read(tmp_path / "binary.toml")

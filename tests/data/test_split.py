@@ -87,3 +87,19 @@ def test_too_few_groups_and_a_wrong_length_are_said() -> None:
         split_by_group(table, np.zeros(200), np.random.default_rng(0))
     with pytest.raises(InputError, match="3 group entries for 200 rows"):
         split_by_group(table, np.zeros(3), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("kind", ["text", "number"])
+def test_an_empty_group_cell_is_a_group_of_its_own(kind: str) -> None:
+    table = numbered(clinic_table(300))
+    numbers = np.arange(300) // 4
+    names: list[object] = [f"p{number}" for number in numbers] if kind == "text" else [float(n) for n in numbers]
+    for row in range(0, 300, 3):
+        names[row] = None if kind == "text" else float("nan")
+    groups = np.array(names, dtype=object if kind == "text" else float)
+    parts = rows_of(split_by_group(table, groups, np.random.default_rng(0)))
+    assert sorted(np.concatenate(parts)) == list(range(300))
+    empty = [{int(row) for row in rows if row % 3 == 0} for rows in parts]
+    assert all(empty)  # they are spread
+    owners = [{int(row) // 4 for row in rows if row % 3} for rows in parts]
+    assert sum(map(len, owners)) == len(set.union(*owners))

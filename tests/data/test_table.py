@@ -100,3 +100,10 @@ def test_a_regression_target_must_be_numbers() -> None:
         Table.from_frame(frame.with_columns(y=pl.Series(list("abcd"))), schema)
     with pytest.raises(InputError, match="NaN or infinite"):
         Table.from_frame(frame.with_columns(y=pl.Series([1.0, 2.0, float("nan"), 3.0])), schema)
+
+
+def test_whole_numbers_are_rounded_on_the_way_out() -> None:
+    frame = small()
+    table = Table.from_frame(frame, infer_schema(frame, "died"))
+    table.numbers[:, 0] = [29.9999999, 41.2, 40.6, 60]
+    assert table.to_frame()["age"].to_list() == [30, 41, 41, 60]

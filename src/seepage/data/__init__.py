@@ -3,7 +3,7 @@
 from seepage.data.clinic import clinic
 from seepage.data.encoding import Encoder, Layout, Statistics
 from seepage.data.frames import as_frame, read_frame
-from seepage.data.infer import IdentifierWarning, infer_schema, with_kinds
+from seepage.data.infer import ConstantWarning, IdentifierWarning, infer_schema, with_kinds
 from seepage.data.mimic import mimic_frame, mimic_splits
 from seepage.data.partition import IID, ByColumn, Dirichlet, Partition, QuantitySkew
 from seepage.data.registry import DATASETS, DataSet, open_dataset
@@ -16,6 +16,7 @@ __all__ = [
     "IID",
     "ByColumn",
     "Column",
+    "ConstantWarning",
     "DataSet",
     "Dirichlet",
     "Dropped",

@@ -5,6 +5,8 @@ empty cells.
 from __future__ import annotations
 
 import csv
+import itertools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import polars as pl
 from seepage._core import InputError
 
 EMPTY = ["", "?", "NA"]  # how an empty cell is written in CSV files
+_QUOTED = re.compile(r'"[^"]*("|$)')  # a separator in there is part of a name
 
 
 def read_frame(path: Path) -> pl.DataFrame:
@@ -23,7 +26,7 @@ def read_frame(path: Path) -> pl.DataFrame:
         raise InputError(f"{path} is a folder; give a CSV or Parquet file.")
     if path.suffix.lower() in (".parquet", ".pq"):
         try:
-            return checked(pl.read_parquet(path), str(path))
+            return checked(pl.read_parquet(path, glob=False), str(path))
         except (pl.exceptions.PolarsError, OSError) as error:
             raise InputError(f"{path} is not a Parquet table: {_first_line(error)}") from None
     return read_csv(path)
@@ -39,14 +42,14 @@ def read_csv(path: Path) -> pl.DataFrame:
     first = head.splitlines()[0] if head.strip() else ""
     if not first or "\0" in head:
         raise InputError(f"{path} is not a table: its first line is empty.")
-    separator = max(",;\t|", key=first.count)
+    separator = max(",;\t|", key=_QUOTED.sub("", first).count)
     header = next(csv.reader([first], delimiter=separator))
     if len(header) < 2:
         raise InputError(f"{path} is not a table: its first line has only one column ({first[:60]!r}).")
     _no_duplicates([name.strip() for name in header], str(path))
     try:
         # As text first: polars' own guess over all rows reads the file twice and takes four times as long.
-        frame = pl.read_csv(path, separator=separator, null_values=EMPTY, infer_schema=False)
+        frame = pl.read_csv(path, separator=separator, null_values=EMPTY, infer_schema=False, glob=False)
     except pl.exceptions.PolarsError as error:
         raise InputError(f"{path} is not a table: {_first_line(error)}") from None
     return from_text(frame, str(path))
@@ -81,7 +84,7 @@ def as_numbers_if_it_reads_so(series: pl.Series) -> pl.Series:
 
 def as_frame(data: Any) -> pl.DataFrame:
     """A polars frame from a polars or pandas frame. pandas writes a missing number as NaN, so there NaN is
-    empty.
+    empty. What pandas calls a category stays one, even if it is written as a number.
     """
     if isinstance(data, pl.DataFrame):
         return checked(data, "the frame")
@@ -94,26 +97,52 @@ def as_frame(data: Any) -> pl.DataFrame:
         column = data.iloc[:, position]
         empty = column.isna()
         values = [None if gone else value for value, gone in zip(column.tolist(), empty.tolist(), strict=True)]
-        columns[name] = pl.Series(name, values, strict=False)
+        series = pl.Series(name, values, strict=False)
+        columns[name] = _as_category(series) if str(column.dtype) == "category" else series
     return checked(pl.DataFrame(columns), "the frame")
 
 
 def checked(frame: pl.DataFrame, where: str) -> pl.DataFrame:
     """The frame with clean names and text, or a sentence why it is no table."""
-    frame = frame.rename({name: name.strip() for name in frame.columns})
-    _no_duplicates(frame.columns, where)
+    names = _named([name.strip() for name in frame.columns])
+    _no_duplicates(names, where)
+    frame = frame.rename(dict(zip(frame.columns, names, strict=True)))
     if frame.width < 2 or frame.height == 0:
         raise InputError(
             f"{where} is not a table to learn from: it has {frame.height} row(s) and {frame.width} column(s)."
         )
+    categories = [name for name, dtype in frame.schema.items() if dtype in (pl.Categorical, pl.Enum)]
     text = pl.col(pl.String).str.strip_chars()
+    frame = frame.with_columns(pl.col(categories).cast(pl.String))
     frame = frame.with_columns(pl.when(text.is_in(EMPTY)).then(None).otherwise(text).name.keep())
+    frame = frame.with_columns(pl.col(categories).cast(pl.Categorical))
     for name, dtype in frame.schema.items():
         if dtype.is_nested() or dtype.is_temporal() or dtype == pl.Object:
             raise InputError(
                 f"Column {name!r} of {where} is of type {dtype}; make it a number or text, or leave it out."
             )
     return frame
+
+
+def _named(names: list[str]) -> list[str]:
+    """The names, with ``column_<position>`` (or the next number that is free) for a column that has none."""
+    named = list(names)
+    for position, name in enumerate(names, start=1):
+        if not name:
+            free = next(number for number in itertools.count(position) if f"column_{number}" not in named)
+            named[position - 1] = f"column_{free}"
+    return named
+
+
+def _as_category(series: pl.Series) -> pl.Series:
+    """A category column as categories; 1.0 and 1 are the same one, as they are in a file."""
+    if series.dtype.is_float() and bool((series.drop_nulls() % 1 == 0).all()):
+        series = series.cast(pl.Int64)
+    return (
+        series.cast(pl.String).cast(pl.Categorical)
+        if series.dtype.is_numeric() or series.dtype == pl.String
+        else series
+    )
 
 
 def _no_duplicates(names: list[str], where: str) -> None:

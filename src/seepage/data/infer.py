@@ -2,10 +2,11 @@
 
 - text and booleans are categorical; text that reads as numbers throughout is numeric; two values make it
   binary;
-- whole numbers with two values are binary, other numbers are numeric;
+- whole numbers with two values are binary (categorical if cells are empty), other numbers are numeric;
 - all-distinct whole numbers or text in a column named like a key are identifiers: dropped, with a warning;
 - text that is all-distinct without such a name, and empty columns, stop with a sentence: a person must
-  decide.
+  decide; so do text that is nearly all numbers, and tables that are too wide;
+- a column with the same value in every row is dropped, with a warning.
 """
 
 from __future__ import annotations
@@ -23,15 +24,23 @@ from seepage.data.schema import MISSING, Column, Dropped, Kind, Schema, Target, 
 
 _IDENTIFIER = re.compile(r"(^|[_\s.-])(id|ids|uuid|guid|key|index|rowid|mrn|ssn|iban)$|^(id|uuid)([_\s.-]|$)", re.I)
 _CAMEL_IDENTIFIER = re.compile(r"[a-z](Id|ID|Key|Uuid|UUID)$")
-_UNNAMED = re.compile(r"^(unnamed.*|column_1|)$", re.I)
+_UNNAMED = re.compile(r"^(unnamed.*|column_\d+|)$", re.I)
 MAX_CLASSES = 50  # whole numbers with at most this many values are classes when they are the target
+MAX_INPUTS = 20_000  # numbers and categories together
+_MOSTLY, _FEW = 0.8, 20  # text is meant as numbers if this share reads so and it has more than a few values
 
 
 class IdentifierWarning(UserWarning):
-    """A column looks like a key of people or rows; it was left out of training and attack."""
+    """A column looks like a key of people or rows: left out if it is one of rows, else a person must decide."""
 
 
-def infer_schema(frame: pl.DataFrame, target: str, *, task: Task | None = None, drop: tuple[str, ...] = ()) -> Schema:
+class ConstantWarning(UserWarning):
+    """A column has the same value in every row; it was left out of training and attack."""
+
+
+def infer_schema(
+    frame: pl.DataFrame, target: str, *, task: Task | None = None, drop: tuple[str, ...] = (), known: bool = False
+) -> Schema:
     """The schema of ``frame`` with ``target`` as the column to predict.
 
     Args:
@@ -39,6 +48,8 @@ def infer_schema(frame: pl.DataFrame, target: str, *, task: Task | None = None, 
         target: name of the target column.
         task: ``binary``, ``multiclass`` or ``regression``; guessed when not given.
         drop: columns to leave out.
+        known: the columns are documented inputs (a registered data set): a constant stays, and no warning is
+            given about a key that repeats nor an error about text that is nearly all numbers.
     """
     if target not in frame.columns:
         raise unknown_name("target column", target, frame.columns)
@@ -60,9 +71,23 @@ def infer_schema(frame: pl.DataFrame, target: str, *, task: Task | None = None, 
             dropped.append(Dropped(name=name, reason=reason))
             warnings.warn(f"Column {name!r} looks like an identifier and is dropped.", IdentifierWarning, stacklevel=2)
             continue
+        if not known and is_constant(series):
+            dropped.append(Dropped(name=name, reason="constant: the same value in every row"))
+            message = f"Column {name!r} has the same value in every row and is dropped."
+            warnings.warn(message, ConstantWarning, stacklevel=2)
+            continue
+        if not known:
+            check_meant_as_text(series)
+        if not known and is_named_like_a_key(series):
+            message = (
+                f"Column {name!r} is named like a key and is used as an input; if it says whose row it is, give "
+                f"--group {name}, else leave it out with --drop {name}."
+            )
+            warnings.warn(message, IdentifierWarning, stacklevel=2)
         columns.append(infer_column(series))
     if not columns:
         raise InputError(f"No input column is left beside the target {target!r}.")
+    _check_width(columns)
     return Schema(columns=tuple(columns), target=infer_target(labelled[target], task), dropped=tuple(dropped))
 
 
@@ -70,11 +95,49 @@ def is_identifier(series: pl.Series) -> bool:
     """Whether the column is a key: named like one (or unnamed and counting), with a different value in every
     row.
     """
-    named = bool(_IDENTIFIER.search(series.name) or _CAMEL_IDENTIFIER.search(series.name))
-    counting = bool(_UNNAMED.match(series.name)) and series.dtype.is_numeric()
-    if not (named or counting) or (series.dtype.is_float() and not is_whole(series)):
+    counting = bool(_UNNAMED.match(series.name)) and series.dtype.is_numeric() and is_whole(series)
+    if not (counting or is_named_like_a_key(series)):
         return False
     return len(series) >= 3 and not series.null_count() and series.n_unique() == len(series)
+
+
+def is_named_like_a_key(series: pl.Series) -> bool:
+    """Whether the column is named like a key and holds what keys are made of: whole numbers or text."""
+    named = bool(_IDENTIFIER.search(series.name) or _CAMEL_IDENTIFIER.search(series.name))
+    return named and series.dtype != pl.Boolean and not (series.dtype.is_float() and not is_whole(series))
+
+
+def is_constant(series: pl.Series) -> bool:
+    """Whether all of several rows have the same value; an empty cell is another value."""
+    check_finite(series)
+    return len(series) > 1 and not series.null_count() and series.n_unique() == 1
+
+
+def check_meant_as_text(series: pl.Series) -> None:
+    """Stop at text of many values in which nearly every cell reads as a number: some are typed wrongly."""
+    present = series.drop_nulls()
+    if series.dtype != pl.String or present.n_unique() <= _FEW:
+        return
+    numbers = len(present) - present.str.strip_chars().cast(pl.Float64, strict=False).null_count()
+    if numbers > _MOSTLY * len(present):
+        raise InputError(
+            f"Column {series.name!r} reads as numbers except for {len(present) - numbers} of its {len(present)} filled "
+            "cells; leave cells without a number empty and write decimals with a point, or declare the column "
+            "categorical in a schema file."
+        )
+
+
+def _check_width(columns: list[Column]) -> None:
+    """Stop at a table whose categories are so many that no model of it could be trained."""
+    widths = {column.name: 1 if column.is_numeric else len(column.categories) for column in columns}
+    total = sum(widths.values())
+    if total > MAX_INPUTS:
+        widest = sorted(widths, key=lambda name: -widths[name])[:3]
+        shown = ", ".join(f"{name!r} ({widths[name]})" for name in widest)
+        raise InputError(
+            f"The table would have {total} encoded inputs, more than {MAX_INPUTS}; the widest columns are {shown}: "
+            f"leave out what is not needed (--drop {widest[0]})."
+        )
 
 
 def is_whole(series: pl.Series) -> bool:
@@ -101,10 +164,11 @@ def infer_column(series: pl.Series) -> Column:
         raise InputError(f"Column {name!r} is empty in every row; drop it (--drop {name}).")
     if series.dtype.is_numeric():
         check_finite(series)
-        if empty or not is_whole(series) or series.n_unique() > 2:
+        values = series.drop_nulls().n_unique()
+        if values > 2 or (values == 2 and not is_whole(series)) or (values == 1 and not empty and not is_whole(series)):
             return _numeric_column(series)
     categories = as_text(series.drop_nulls().unique()).unique().sort().to_list()
-    if series.dtype == pl.String and len(series) > 2 and len(categories) == len(series):
+    if not series.dtype.is_numeric() and len(series) > 2 and len(categories) == len(series):
         raise InputError(
             f"Column {name!r} has a different text in each of its {len(series)} rows: it identifies people or "
             f"is free text; drop it (--drop {name})."
@@ -120,10 +184,13 @@ def with_kinds(schema: Schema, frame: pl.DataFrame, kinds: Mapping[str, Kind]) -
     Args:
         schema: as inferred from ``frame``.
         frame: the table; gives the ranges and the categories. Numbers keep their order as categories.
-        kinds: column name -> kind.
+        kinds: column name -> kind; a dropped column stays dropped.
     """
     labelled = frame.filter(pl.col(schema.target.name).is_not_null())
-    changed = {name: _as_kind(schema.column(name), labelled[name], kind) for name, kind in kinds.items()}
+    gone = {dropped.name for dropped in schema.dropped}
+    changed = {
+        name: _as_kind(schema.column(name), labelled[name], kind) for name, kind in kinds.items() if name not in gone
+    }
     return replace(schema, columns=tuple(changed.get(column.name, column) for column in schema.columns))
 
 
@@ -168,7 +235,10 @@ def infer_target(series: pl.Series, task: Task | None) -> Target:
     if task == "binary" and distinct != 2:
         raise InputError(f"The target {series.name!r} has {distinct} values; a binary target has two.")
     if distinct > len(series) // 2 or distinct > 1000:
-        raise InputError(f"The target {series.name!r} has {distinct} classes in {len(series)} rows; that is no class.")
+        hint = "; if it is a quantity, use --task regression" if series.dtype.is_numeric() else ""
+        raise InputError(
+            f"The target {series.name!r} has {distinct} classes in {len(series)} rows; that is no class{hint}."
+        )
     order = series.unique().sort()
     return Target(name=series.name, task=task, classes=tuple(as_text(order).to_list()))
 

@@ -90,7 +90,7 @@ def _scan(hosp: Path, name: str, columns: tuple[str, ...]) -> pl.LazyFrame:
     found = [path for suffix in ("csv", "csv.gz") if (path := hosp / f"{name}.{suffix}").is_file()]
     if not found:
         raise InputError(f"{hosp} is not MIMIC-IV's hosp folder: it has no {name}.csv or {name}.csv.gz.")
-    frame = pl.scan_csv(found[0], infer_schema=False, null_values=[""])
+    frame = pl.scan_csv(found[0], infer_schema=False, null_values=[""], glob=False)
     try:
         names = frame.collect_schema().names()
     except pl.exceptions.PolarsError as error:

@@ -69,7 +69,7 @@ def one_table(files: tuple[Path, ...]) -> pl.DataFrame:
 def without_row_number(files: tuple[Path, ...]) -> pl.DataFrame:
     """One file whose first, unnamed column only counts."""
     frame = read_frame(files[0])
-    return frame.drop("") if "" in frame.columns else frame
+    return frame.drop("column_1") if frame.columns[0] == "column_1" else frame  # the name it was given
 
 
 def headerless(names: tuple[str, ...]) -> Reader:
@@ -80,7 +80,7 @@ def headerless(names: tuple[str, ...]) -> Reader:
         if _has_header(path, names):
             return read_frame(path)
         try:
-            frame = pl.read_csv(path, has_header=False, infer_schema=False)
+            frame = pl.read_csv(path, has_header=False, infer_schema=False, glob=False)
         except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
             raise InputError(f"{path} is not a table: {str(error).splitlines()[0]}") from None
         if frame.width != len(names):

@@ -98,7 +98,7 @@ def open_dataset(name: str, *, source: Source = "auto", path: Path | None = None
 
 def schema_of(dataset: DataSet, frame: pl.DataFrame) -> Schema:
     """The schema of a data set's frame: inferred, then corrected by what is known about it."""
-    schema = infer_schema(frame, dataset.target, task=dataset.task, drop=tuple(dataset.drop))
+    schema = infer_schema(frame, dataset.target, task=dataset.task, drop=tuple(dataset.drop), known=True)
     dropped = tuple(replace(d, reason=dataset.drop.get(d.name, d.reason)) for d in schema.dropped)
     kinds = dataset.kinds(frame) if callable(dataset.kinds) else dataset.kinds
     schema = with_kinds(replace(schema, dropped=dropped), frame, kinds)

@@ -123,6 +123,8 @@ class Schema:
                 stream.write(self.to_toml())
         except FileExistsError:
             raise InputError(f"{path} exists already; remove it or choose another name.") from None
+        except OSError as error:
+            raise InputError(f"The schema cannot be written to {path}: {_reason(error)}.") from None
 
     @staticmethod
     def read(path: Path) -> Schema:
@@ -131,6 +133,10 @@ class Schema:
             return Schema.from_toml(path.read_text(encoding="utf-8"), str(path))
         except FileNotFoundError:
             raise InputError(f"There is no schema file {path}.") from None
+        except OSError as error:
+            raise InputError(f"The schema file {path} cannot be read: {_reason(error)}.") from None
+        except UnicodeDecodeError:
+            raise InputError(f"{path} is not a schema file: it is not UTF-8 text.") from None
 
     @staticmethod
     def from_toml(text: str, where: str = "schema") -> Schema:
@@ -177,6 +183,14 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "low": (int, float), "high": (int, float), "fill": (int, float), "categories": (list,), "classes": (list,),
 }  # fmt: skip
 _COLUMN_KEYS = ("name", "kind", "integer", "low", "high", "fill", "categories", "sensitive")
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "its folder does not exist"
+    if isinstance(error, IsADirectoryError):
+        return "it is a folder"
+    return (error.strerror or type(error).__name__).lower()
 
 
 def _checked(entry: Any, keys: tuple[str, ...], where: str) -> dict[str, Any]:

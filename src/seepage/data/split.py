@@ -64,14 +64,15 @@ def split_by_group(
 
     Args:
         table: the rows.
-        groups: (rows,) whose row it is.
+        groups: (rows,) whose row it is; a row with an empty cell (None, NaN) is a group of its own.
         generator: for the order of the groups.
         fractions: of rows.
     """
     if len(groups) != len(table):
         raise InputError(f"There are {len(groups)} group entries for {len(table)} rows.")
     _check_fractions(fractions)
-    _, member, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    member = _members(groups)
+    sizes = np.bincount(member)
     label = np.zeros(len(sizes), dtype=np.int64)
     if table.schema.target.task != "regression":
         np.maximum.at(label, member, table.target)
@@ -84,6 +85,16 @@ def split_by_group(
     if min(map(len, parts)) == 0:
         raise InputError(f"{len(sizes)} groups of rows are too few to cut the table in three.")
     return Splits(*(table.take(rows) for rows in parts))
+
+
+def _members(groups: np.ndarray) -> np.ndarray:
+    """The number of each row's group. Nobody knows whose row an empty cell is, so it shares with no other."""
+    empty = np.array([cell is None or cell != cell for cell in groups.tolist()], dtype=bool)
+    names, inverse = np.unique(groups[~empty], return_inverse=True)
+    member = np.empty(len(groups), dtype=np.int64)
+    member[~empty] = inverse
+    member[empty] = len(names) + np.arange(int(empty.sum()))
+    return member
 
 
 def _check_fractions(fractions: tuple[float, float, float]) -> None:

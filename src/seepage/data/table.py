@@ -47,7 +47,7 @@ class Table:
         for column in self.schema.columns:
             if column.is_numeric:
                 values = self.numbers[:, next(numeric)]
-                data[column.name] = values.astype(np.int64) if column.integer else values
+                data[column.name] = np.rint(values).astype(np.int64) if column.integer else values
             else:
                 data[column.name] = _names(column.categories, self.codes[:, next(categorical)])
         target = self.schema.target
