@@ -167,7 +167,8 @@ def test_sensitive_columns_are_marked() -> None:
 
 
 def test_the_command_repeats_the_audit() -> None:
-    settings = make_settings(batch_sizes=(1, 8), labels_known=False, model_options={"width": "64"}, local_rows=None)
+    changed = {"protocol": "fedavg", "local_rows": None, "model_options": {"width": 64}}
+    settings = make_settings(batch_sizes=(1, 8), labels_known=False, **changed)
     request = Request(data="my file.csv", target="y", drop=("a", "b"))
     words = shlex.split(command_line(request, settings))
     assert words[:6] == ["seepage", "audit", "--data", "my file.csv", "--target", "y"]
@@ -202,10 +203,24 @@ def test_the_command_repeats_the_audit() -> None:
         ({"drop": ("agee",)}, "Did you mean 'age'"),
         ({"sensitive": ("agee",)}, "Did you mean 'age'"),
         ({"group": "persn"}, "group column"),
-        ({"partition": "column"}, "needs the column's name"),
-        ({"partition": "column", "partition_column": "age"}, "categorical column to partition by"),
+        ({"partition": "column", "clients": None}, "needs the column's name"),
+        ({"partition": "column", "partition_column": "age", "clients": None}, "categorical column to partition by"),
         ({"data": "adlut"}, "Did you mean 'adult'"),
         ({"data": 3}, "found int"),
+        ({"exposure": float("nan")}, "finite number"),
+        ({"exposure": -1}, "must not be below 0"),
+        ({"learning_rate": float("inf")}, "finite number"),
+        ({"attack_points": ("0", "final")}, "mix names and exposures"),
+        ({"local_epochs": 3}, "belongs to the protocol fedavg"),
+        ({"partition_column": "colour"}, "--partition column"),
+        ({"partition": "column", "partition_column": "colour", "clients": 3}, "leave their number out"),
+        ({"model": "ft_transformer", "model_options": {"heads": 3}}, "cannot be built"),
+        ({"model": "resnet", "model_options": {"dropout": 2}}, "cannot be built"),
+        ({"model": "tabnet", "model_options": {"steps": 0}}, "cannot be built"),
+        ({"model_options": {"binary_outputs": 3}}, "1 or 2 outputs"),
+        ({"task": "bin"}, "Did you mean 'binary'"),
+        ({"fallback": "nonsense"}, "fallback data set"),
+        ({"path": "x.csv"}, "--path is your own copy"),
     ],
 )
 def test_bad_input_is_one_clear_sentence(options: dict[str, Any], message: str) -> None:
@@ -217,3 +232,53 @@ def test_bad_input_is_one_clear_sentence(options: dict[str, Any], message: str) 
 def test_names_are_those_of_the_issue() -> None:
     assert set(MODELS) == {"mlp", "mlp_tableak", "resnet", "ft_transformer", "tabnet", "linear"}
     assert make_model("mlp", {"width": "64", "dropout": "0.1"}).build(3, (2,), 1)[0].out_features == 64  # type: ignore[index]
+
+
+def test_clients_of_unequal_size_are_attacked_in_groups() -> None:
+    """FedAvg over all rows: every client's update has its own number of rows."""
+    summary = audited(protocol="fedavg", local_rows=None, partition="quantity", alpha=2.0, batch_sizes=(4,), seed=1)
+    assert all(cell["trials"] == 3 and cell["failed"] == 0 for cell in summary.cells)
+
+
+def test_single_values_and_numbers_are_accepted_where_several_are() -> None:
+    summary = audited(
+        batch_sizes=2, attacks="gradient_matching", attack_points="initialized", attack_options={"steps": 5}
+    )
+    assert len(summary.cells) == 1
+
+
+def test_attacked_clients_are_drawn_not_the_first_ones() -> None:
+    chosen = {tuple(r.client for r in _records(seed)) for seed in range(4)}
+    assert len(chosen) > 1
+
+
+def _records(seed: int) -> list[Any]:
+    from seepage.audit.runner import run_audit
+    from tests import cases
+
+    source = open_source(Request(data=cases.frame(), target="target"))
+    settings = make_settings(
+        **(FAST | {"clients": 6, "trials": 2, "seed": seed, "exposure": 0, "attack_options": {"steps": 2}})
+    )
+    return run_audit(source, settings).records[:2]
+
+
+def test_dropping_a_column_keeps_what_is_known_about_the_others(tmp_path: Path) -> None:
+    from tests import cases
+
+    source = open_source(Request(data=cases.frame(), target="target"))
+    path = tmp_path / "schema.toml"
+    source.table.schema.write(path)
+    path.write_text(path.read_text().replace('kind = "binary"', 'kind = "categorical"'))
+    dropped = open_source(Request(data=cases.frame(), schema=path, drop=("age",), group="colour"))
+    assert dropped.table.schema.names == ("size", "smoker")
+    assert dropped.table.schema.column("smoker").kind == "categorical"
+    assert {d.name for d in dropped.table.schema.dropped} == {"age", "colour"}
+
+
+def test_an_attack_that_cannot_is_counted_with_its_reason() -> None:
+    summary = audited(attacks="tableak", standardise_onehot=True, attack_options={"steps": 2, "restarts": 2})
+    cell = summary.cells[0]
+    assert cell["outcome"] == "not_applicable"
+    assert cell["failed"] == cell["trials"]
+    assert "--global-statistics" in cell["notes"][0]

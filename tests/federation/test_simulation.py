@@ -8,6 +8,7 @@ import torch
 
 from seepage._core import Streams
 from seepage.federation import Automatic, Clients, FedAvg, FedSGD, Milestones, simulate
+from seepage.federation.utility import utility
 from seepage.observation import Knowledge
 from tests import cases
 
@@ -149,3 +150,19 @@ def test_exposure_of_points() -> None:
     protocol = FedSGD(batch_size=4, exposure=2, schedule=Milestones(exposures=(0, 1, 2)))
     points = simulate(protocol, cases.population(), Knowledge(), STREAMS).points
     assert [point.moment.exposure["min"] for point in points] == [0.0, 1.0, 2.0]
+    # The attacked model is the one before the round: that is what its utility belongs to.
+    assert [point.trained.round for point in points] == [point.moment.round - 1 for point in points]
+
+
+def test_points_that_fall_on_one_round_are_all_there() -> None:
+    protocol = FedSGD(batch_size=4, exposure=0)
+    points = simulate(protocol, cases.population(), Knowledge(), STREAMS).points
+    assert [point.moment.round for point in points] == [1] * 5
+
+
+def test_a_model_that_diverged_has_no_utility() -> None:
+    population = cases.population("linear")
+    broken = {name: torch.full_like(value, torch.nan) for name, value in population.learner.initial().items()}
+    scores = utility(population.learner, broken, *population.validation)
+    assert all(value != value for value in scores.values())
+    assert set(scores) == {"loss", "accuracy", "f1", "roc_auc", "pr_auc"}

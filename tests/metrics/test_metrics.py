@@ -1,17 +1,20 @@
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from seepage._core import Outcome, Streams
-from seepage.data import Encoder
+from seepage.data import Column, Encoder, Table, infer_schema
 from seepage.federation import Truth
 from seepage.metrics import Evaluator, Reference, match_rows
+from seepage.metrics.baselines import marginal
 from seepage.observation import Claim, Knowledge
 from seepage.results import ATTACK, BASELINES, WHOLE, Measure
 from tests import cases
@@ -146,3 +149,25 @@ def test_claims_that_are_not_numbers_are_wrong_not_a_crash() -> None:
     scores = measured(rows, truth(2))
     assert scores["accuracy_num"] == 0
     assert 0 <= scores["accuracy"] <= 1
+
+
+def test_a_constant_number_is_right_when_it_is_guessed() -> None:
+    frame = cases.frame().with_columns(always=pl.lit(0.1), seldom=pl.Series([-0.1, 0.0] * 60))
+    schema = infer_schema(cases.frame(), "target")
+    columns = (
+        *schema.columns,
+        Column(name="always", kind="numeric", low=0, high=1),
+        Column(name="seldom", kind="numeric", low=-0.1),
+    )
+    table = Table.from_frame(frame, dataclasses.replace(schema, columns=columns))
+    encoder = Encoder(schema=table.schema)
+    statistics = encoder.statistics(table)
+    true = Truth(rows=table.take(np.arange(4)), encoder=encoder, statistics=statistics, client_rows=table)
+    whole = Reference.of(table)
+    claim = Claim(outcome=Outcome.OK, rows=encoder.encode(true.rows, statistics))
+    values = Evaluator(whole=whole)(claim, true, Knowledge(), Streams(0).numpy("b"))
+    assert values[Measure(ATTACK, "always", "accuracy")] == 1
+    assert values[Measure("prior", "always", "accuracy")] == 1
+    draws = marginal(500, whole, whole, Streams(0).numpy("m"))[0]
+    names = [column.name for column in table.schema.numeric]
+    assert draws[:, names.index("seldom")].mean() == pytest.approx(-0.05, abs=0.01)  # a range that ends at 0

@@ -32,12 +32,14 @@ def a_leak(**changes: object) -> Leak:
         seconds=1.0,
         rows=80,
         rows_exact=54,
+        rows_guessed=0,
         accuracy=Interval(0.9, 0.88, 0.92),
         accuracy_num=None,
         accuracy_cat=None,
         exact=Interval(0.675, 0.6, 0.75),
         baselines={"prior": Interval(0.56, 0.5, 0.6), "uniform": Interval(0.2, 0.1, 0.3), "marginal": None},
         gain={"prior": Interval(0.34, 0.3, 0.4), "uniform": Interval(0.7, 0.6, 0.8), "marginal": None},
+        exact_gain={"prior": Interval(0.67, 0.6, 0.7), "uniform": Interval(0.67, 0.6, 0.7), "marginal": None},
     )
     return replace(leak, **changes)  # type: ignore[arg-type]
 
@@ -77,6 +79,8 @@ def gained(mean: float, low: float | None, high: float | None) -> dict[str, Inte
         ({"rows_exact": 0}, Level.LEAKS),
         ({"rows_exact": 0, "gain": gained(0.1, 0.05, 0.15)}, Level.SOME),
         ({"rows_exact": 3, "gain": gained(0.0, -0.1, 0.1)}, Level.SOME),
+        # rows that a guess reads as well are no evidence
+        ({"rows_exact": 3, "gain": gained(0.0, -0.1, 0.1), "exact_gain": gained(-0.1, -0.2, 0.0)}, Level.NOT_FOUND),
         ({"rows_exact": 0, "gain": gained(0.02, -0.01, 0.05)}, Level.NOT_FOUND),
         ({"rows_exact": 0, "gain": gained(0.02, -0.01, 0.05), "failed": 1}, Level.INCOMPLETE),
         ({"rows_exact": 0, "gain": gained(0.0, -0.1, 0.1), "outcome": "budget_spent"}, Level.INCOMPLETE),

@@ -31,7 +31,7 @@ class Outcome(Enum):
     FAILED = (
         "failed",
         "The attack stopped with an error.",
-        "See the run's log; this is not evidence of privacy.",
+        "Look at the cell's note; this is not evidence of privacy.",
     )
 
     def __init__(self, code: str, reason: str, advice: str) -> None:

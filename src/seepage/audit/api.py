@@ -50,7 +50,8 @@ def audit(
     for name in ("schema", "path"):
         about[name] = Path(about[name]) if about.get(name) else None
     for name in ("drop", "sensitive"):
-        about[name] = tuple(about.get(name, ()))
+        value = about.get(name, ())
+        about[name] = (value,) if isinstance(value, str) else tuple(value)
     settings = make_settings(**options)
     request = Request(data=data, target=target, **about)
     command = command_line(request, settings)

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import torch
 
-from seepage._core import Outcome, Progress, SeepageError, Streams, silent
+from seepage._core import InputError, Outcome, Progress, SeepageError, Streams, silent
 from seepage.attacks import Attack
 from seepage.audit.catalogue import make_attack, make_model
 from seepage.audit.settings import Settings
@@ -17,8 +18,8 @@ from seepage.audit.source import Source
 from seepage.data import Encoder, Table
 from seepage.federation import AttackPoint, Trace, Truth, make_population, simulate
 from seepage.metrics import Evaluator, Reference, aligned
-from seepage.models import make_learner
-from seepage.observation import Claim, Knowledge, Observation
+from seepage.models import Learner, make_learner
+from seepage.observation import Claim, Exchange, Knowledge, Observation
 from seepage.results import Cell, Record, Run
 
 
@@ -55,8 +56,9 @@ def run_audit(source: Source, settings: Settings, *, run: Run | None = None, pro
             traces.append(trace)
             evaluators.append(Evaluator(whole=whole, deviation=settings.deviation))
             findings.utility += _utility(settings, batch_size, repeat, trace)
-        for name in [point.moment.name for point in traces[0].points]:
-            targets = _targets(traces, name)[: settings.trials]
+        chosen = _chosen(traces, settings)
+        for name in _point_names(traces):
+            targets = [_targets(traces, name)[index] for index in chosen]
             for attack_name, attack in attacks.items():
                 cell = Cell(
                     dataset=source.name,
@@ -79,7 +81,7 @@ def run_audit(source: Source, settings: Settings, *, run: Run | None = None, pro
 
 def check_audit(source: Source, settings: Settings) -> None:
     """Stop with a sentence, before any work and before anything is written, if a cell cannot be run."""
-    make_model(settings.model, settings.model_options)
+    _check_model(source, settings)
     for name in settings.attacks:
         make_attack(name, settings.attack_options)
     protocols = [settings.make_protocol(batch_size) for batch_size in settings.batch_sizes]
@@ -92,29 +94,53 @@ def check_audit(source: Source, settings: Settings) -> None:
             protocol.schedule.rounds(clock, clock.rounds_until(protocol.exposure))
 
 
-def train(
-    source: Source, settings: Settings, batch_size: int, streams: Streams, progress: Progress
-) -> tuple[Trace, Reference]:
-    """One federation, from the split of the rows to the trace; and the marginals of its training part."""
-    table, target = source.table, source.table.schema.target
-    splits = source.split(streams.numpy("split"))
+def _check_model(source: Source, settings: Settings) -> None:
+    """Build the model once and try it on a row: options that cannot be are told now."""
+    encoder, learner = make_parts(source, settings, seed=0)
+    row = torch.zeros(2, encoder.layout.width)
+    try:
+        learner.gradient(learner.initial(), row, torch.zeros(2))
+    except (ValueError, RuntimeError, ZeroDivisionError) as error:
+        raise _cannot_build(settings, error) from None
+
+
+def _cannot_build(settings: Settings, error: Exception) -> InputError:
+    reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
+    return InputError(f"The model {settings.model!r} cannot be built with {settings.model_options}: {reason}.")
+
+
+def make_parts(source: Source, settings: Settings, *, seed: int) -> tuple[Encoder, Learner]:
+    """The encoder and a freshly drawn model for a table."""
+    target = source.table.schema.target
     architecture = make_model(settings.model, settings.model_options)
     encoder = Encoder(
-        schema=table.schema,
+        schema=source.table.schema,
         categories=architecture.encoding,
         numbers=settings.numbers,
         standardise_onehot=settings.standardise_onehot and architecture.encoding == "onehot",
     )
-    layout = encoder.layout
-    learner = make_learner(
-        architecture,
-        layout.numeric,
-        layout.sizes,
-        target.task,
-        len(target.classes),
-        seed=streams.integer("parameters"),
-        positive_weight=settings.positive_weight,
-    )
+    layout, classes = encoder.layout, len(target.classes)
+    try:
+        learner = make_learner(
+            architecture,
+            layout.numeric,
+            layout.sizes,
+            target.task,
+            classes,
+            seed=seed,
+            positive_weight=settings.positive_weight,
+        )
+    except (ValueError, RuntimeError, ZeroDivisionError) as error:
+        raise _cannot_build(settings, error) from None
+    return encoder, learner
+
+
+def train(
+    source: Source, settings: Settings, batch_size: int, streams: Streams, progress: Progress
+) -> tuple[Trace, Reference]:
+    """One federation, from the split of the rows to the trace; and the marginals of its training part."""
+    splits = source.split(streams.numpy("split"))
+    encoder, learner = make_parts(source, settings, seed=streams.integer("parameters"))
     population = make_population(
         splits,
         settings.make_partition(),
@@ -139,10 +165,7 @@ def attack_cell(
     """Attack all targets of a cell at once and score every claim; row pairs too if they may be shown."""
     streams = Streams(settings.seed).child("attack", cell.id)
     began = time.perf_counter()
-    try:
-        claims = attack([target.observation for target in targets], streams, progress=progress)
-    except SeepageError as error:  # the attack says it cannot: counted, never averaged
-        claims = [Claim(outcome=Outcome.NOT_APPLICABLE, note=str(error)) for _ in targets]
+    claims = claims_of(attack, [target.observation for target in targets], streams, progress)
     seconds = (time.perf_counter() - began) / len(targets)
     records, pairs = [], []
     for index, (target, claim) in enumerate(zip(targets, claims, strict=True)):
@@ -158,12 +181,46 @@ def attack_cell(
                 rows=len(target.truth.rows),
                 outcome=claim.outcome.code,
                 seconds=seconds,
+                note=claim.note,
                 values=values,
             )
         )
     if settings.reveal:
         pairs = _row_pairs(cell, targets[0], claims[0], knowledge)
     return records, pairs
+
+
+def claims_of(attack: Attack, observations: Sequence[Observation], streams: Streams, progress: Progress) -> list[Claim]:
+    """One claim per observation. Those with equal shapes are attacked together; clients of unequal size are not."""
+    groups: dict[Exchange, list[int]] = {}
+    for index, observation in enumerate(observations):
+        groups.setdefault(observation.exchange, []).append(index)
+    claims: dict[int, Claim] = {}
+    for number, group in enumerate(groups.values()):
+        members = [observations[index] for index in group]
+        try:
+            found = attack(members, streams.child(number) if number else streams, progress=progress)
+        except SeepageError as error:  # the attack says it cannot: counted, never averaged
+            found = [Claim(outcome=Outcome.NOT_APPLICABLE, note=str(error)) for _ in members]
+        claims |= dict(zip(group, found, strict=True))
+    return [claims[index] for index in range(len(observations))]
+
+
+def _point_names(traces: Sequence[Trace]) -> list[str]:
+    """The attack points of all federations. One that shares the round of an earlier one in all of them is left out."""
+    rounds: dict[str, list[int]] = {}
+    for trace in traces:
+        for point in trace.points:
+            rounds.setdefault(point.moment.name, []).append(point.moment.round)
+    names = list(rounds)
+    return [name for place, name in enumerate(names) if rounds[name] not in [rounds[n] for n in names[:place]]]
+
+
+def _chosen(traces: Sequence[Trace], settings: Settings) -> list[int]:
+    """Which clients are attacked, over all federations: the same at every point, drawn if there are too many."""
+    total = sum(len(trace.points[0].observations) for trace in traces)
+    drawn = Streams(settings.seed).numpy("chosen clients").permutation(total)[: settings.trials]
+    return sorted(int(index) for index in drawn)
 
 
 def _repeats(source: Source, settings: Settings) -> int:
@@ -195,8 +252,8 @@ def _utility(settings: Settings, batch_size: int, repeat: int, trace: Trace) -> 
         head
         | {
             "attack_point": point.moment.name,
-            "round": point.moment.round,
-            "exposure": point.moment.exposure,
+            "round": point.trained.round,
+            "exposure": point.trained.exposure,
             "validation": _without_nan(point.validation),
         }
         for point in trace.points

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -22,7 +23,7 @@ class Settings(BaseModel):
     and new initial parameters are trained until there are enough.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     protocol: ProtocolName = "fedsgd"
     model: str = "mlp"
@@ -66,7 +67,14 @@ class Settings(BaseModel):
             raise ValueError("must be at least 1")
         return value
 
-    @field_validator("learning_rate", "positive_weight")
+    @field_validator("exposure")
+    @classmethod
+    def _not_negative(cls, value: float | None) -> float | None:
+        if value is not None and value < 0:
+            raise ValueError("must not be below 0")
+        return value
+
+    @field_validator("learning_rate", "positive_weight", "alpha")
     @classmethod
     def _above_zero(cls, value: float) -> float:
         if not value > 0:
@@ -99,10 +107,12 @@ class Settings(BaseModel):
         """When updates are attacked: names of the automatic points, ``auto`` for all five, or exposures."""
         if self.attack_points == ("auto",):
             return Automatic()
-        try:
-            return Milestones(exposures=tuple(float(point) for point in self.attack_points))
-        except ValueError:
+        numbers = [point for point in self.attack_points if _reads_as_number(point)]
+        if not numbers:
             return Automatic(keep=self.attack_points)
+        if len(numbers) < len(self.attack_points):
+            raise InputError(f"Attack points {', '.join(self.attack_points)} mix names and exposures; use one kind.")
+        return Milestones(exposures=tuple(float(point) for point in numbers))
 
     def make_protocol(self, batch_size: int) -> FederatedProtocol:
         """The protocol at one batch size."""
@@ -126,8 +136,43 @@ class Settings(BaseModel):
         )
 
 
+def _reads_as_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_belongs(settings: Settings) -> None:
+    """Options that would have no effect are mistakes."""
+    if settings.protocol == "fedsgd":
+        for name in ("local_rows", "local_batches", "local_epochs"):
+            if getattr(settings, name) != Settings.model_fields[name].default:
+                raise InputError(f"The setting {name!r} belongs to the protocol fedavg; this is fedsgd.")
+    if settings.partition != "column" and settings.partition_column is not None:
+        raise InputError("A partition column needs the partition 'column' (--partition column).")
+    if settings.partition == "column" and settings.clients is not None:
+        raise InputError("With the partition 'column' the column makes the clients; leave their number out.")
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """Single values where several are allowed, and options that are not text yet."""
+    plain = dict(values)
+    for name in ("batch_sizes", "attacks", "attack_points"):
+        if name in plain and (isinstance(plain[name], str) or not isinstance(plain[name], Iterable)):
+            plain[name] = (plain[name],)
+    if "attack_points" in plain:
+        plain["attack_points"] = tuple(str(point) for point in plain["attack_points"])
+    for name in ("model_options", "attack_options"):
+        if isinstance(plain.get(name), Mapping):
+            plain[name] = {str(key): str(value) for key, value in plain[name].items()}
+    return plain
+
+
 def make_settings(**values: Any) -> Settings:
     """Settings from plain values; a mistake is one sentence."""
+    values = _plain(values)
     for name in values:
         if name not in Settings.model_fields:
             raise unknown_name("setting", name, Settings.model_fields)
@@ -135,9 +180,11 @@ def make_settings(**values: Any) -> Settings:
         if name in values and values[name] not in get_args(allowed):
             raise unknown_name(name, str(values[name]), get_args(allowed))
     try:
-        return Settings(**values)
+        settings = Settings(**values)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         message = first["msg"].removeprefix("Value error, ")
         raise InputError(f"Setting {where!r} is {first['input']!r}: {message}.") from None
+    _check_belongs(settings)
+    return settings

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
 
 from seepage._core import InputError, nearest, unknown_name
 from seepage._core.errors import FetchError
-from seepage.data import Schema, Splits, Table, as_frame, infer_schema, read_frame, split, split_by_group
+from seepage.data import Dropped, Schema, Splits, Table, as_frame, infer_schema, read_frame, split, split_by_group
 from seepage.data.registry import DATASETS, open_dataset
 from seepage.data.schema import Task
 
@@ -57,6 +57,14 @@ class Request:
     path: Path | None = None
     fallback: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.task is not None and self.task not in get_args(Task):
+            raise unknown_name("task", str(self.task), get_args(Task))
+        if self.fallback is not None and self.fallback not in DATASETS:
+            raise unknown_name("fallback data set", self.fallback, DATASETS)
+        if self.path is not None and not self.named:
+            raise InputError("--path is your own copy of a named data set; give your own table with --data.")
+
     @property
     def named(self) -> bool:
         """Whether a data set is asked for by name."""
@@ -92,18 +100,31 @@ def _dataset(request: Request) -> tuple[str, pl.DataFrame, Schema, tuple[str, ..
 
 
 def _schema(request: Request, frame: pl.DataFrame, known: Schema | None, group: str | None) -> Schema:
-    """The user's schema file, or what is known about the data set, or a guess."""
+    """The user's schema file, or what is known about the data set, or a guess; without what is not to be used."""
+    unwanted = dict.fromkeys([*request.drop, *([group] if group else [])])
+    for name in unwanted:
+        if name not in frame.columns:
+            raise unknown_name("column to drop", name, frame.columns)
     if request.schema is not None:
         chosen = Schema.read(request.schema)
         if request.target not in (None, chosen.target.name):
             raise InputError(f"The schema's target is {chosen.target.name!r}, not {request.target!r}.")
-        return chosen
-    if known is not None and request.target in (None, known.target.name) and not request.drop and not request.task:
-        return known
-    target = request.target or (known.target.name if known else "")
-    unused = [d.name for d in known.dropped if d.name != target] if known else []
-    drop = dict.fromkeys([*unused, *([group] if group else []), *request.drop])
-    return infer_schema(frame, target, task=request.task, drop=tuple(drop))
+        if request.task not in (None, chosen.target.task):
+            raise InputError(f"The schema's task is {chosen.target.task!r}, not {request.task!r}.")
+    elif known and request.target in (None, known.target.name) and request.task in (None, known.target.task):
+        chosen = known
+    else:
+        target = request.target or (known.target.name if known else "")
+        unused = [d.name for d in known.dropped if d.name != target] if known else []
+        drop = tuple(dict.fromkeys([*unused, *unwanted]))
+        return infer_schema(frame, target, task=request.task, drop=drop)
+    if chosen.target.name in unwanted:
+        raise InputError(f"The target {chosen.target.name!r} cannot be dropped.")
+    columns = tuple(column for column in chosen.columns if column.name not in unwanted)
+    left = [Dropped(name=c.name, reason="left out by the user") for c in chosen.columns if c.name in unwanted]
+    if not columns:
+        raise InputError(f"No input column is left beside the target {chosen.target.name!r}.")
+    return replace(chosen, columns=columns, dropped=(*chosen.dropped, *left))
 
 
 def _frame(data: Any) -> tuple[str, pl.DataFrame]:

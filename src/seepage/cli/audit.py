@@ -127,8 +127,8 @@ def _finish(summary: Any, folder: Path, as_json: bool) -> None:
         typer.echo(summary.to_json(), nl=False)
         return
     print_summary(summary)
-    console.print(f"Report   {report}", highlight=False, soft_wrap=True)
-    console.print(f"Summary  {folder / 'summary.json'}", highlight=False, soft_wrap=True)
+    console.print(f"Report   {report}", highlight=False, soft_wrap=True, markup=False)
+    console.print(f"Summary  {folder / 'summary.json'}", highlight=False, soft_wrap=True, markup=False)
 
 
 def _folder(out: str, stem: str) -> Path:

@@ -20,6 +20,7 @@ from rich.progress import (
 from rich.table import Table
 
 from seepage.results import Summary
+from seepage.results.summary import best_guess
 
 console = Console(width=None if sys.stdout.isatty() else 120)  # a pipe has no edge to wrap at
 errors = Console(stderr=True)
@@ -70,19 +71,22 @@ def print_summary(summary: Summary) -> None:
         f"model {settings['model']}, attack {', '.join(attacks)}, {trials} attacked batches per line.",
         highlight=False,
         soft_wrap=True,
+        markup=False,
     )
     columns = {name: justify for name, justify in COLUMNS.items() if name != "attack" or len(attacks) > 1}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading, justify in columns.items():
         table.add_column(heading, justify=justify, no_wrap=True)
     for cell in summary.cells:
+        name, guess = best_guess(cell)
         line = {
             "batch": str(cell["batch_size"]),
             "point": cell["attack_point"],
             "attack": cell["attack"],
             "cells read": percent(cell["metrics"].get("accuracy")),
-            "guessed": percent(cell["baselines"]["prior"], spread=False),
+            "best guess": f"{percent(guess, spread=False)} {name}",
             "rows exact": f"{cell['rows_exact']} of {cell['rows']}",
+            "guessed": str(cell["rows_guessed"]),
             "outcome": cell["outcome"] + (f", {cell['failed']} failed" if cell["failed"] else ""),
         }
         table.add_row(*(line[name] for name in columns))
@@ -94,8 +98,9 @@ COLUMNS: dict[str, JustifyMethod] = {
     "point": "left",
     "attack": "left",
     "cells read": "right",
-    "guessed": "right",
+    "best guess": "right",
     "rows exact": "right",
+    "guessed": "right",
     "outcome": "left",
 }
 

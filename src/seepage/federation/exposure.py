@@ -56,11 +56,11 @@ class Automatic:
                 raise unknown_name("attack point", name, Automatic.keep)
 
     def rounds(self, clock: Clock, total: int) -> dict[str, int]:
-        """The chosen rounds; two points that fall on one round are one."""
+        """The chosen rounds; several points may fall on one round of a short run."""
         points = {INITIALIZED: 1}
         points |= {f"{share}%": max(1, round(total * share / 100)) for share in (25, 50, 75)}
         points[FINAL] = total
-        return _distinct({name: number for name, number in points.items() if name in self.keep})
+        return {name: number for name, number in points.items() if name in self.keep}
 
 
 EVERY_POINT = Automatic()
@@ -73,7 +73,7 @@ class Milestones:
     exposures: tuple[float, ...] = (0, 1, 5, 10, 25)
 
     def __post_init__(self) -> None:
-        if not self.exposures or min(self.exposures) < 0:
+        if not self.exposures or not all(0 <= exposure < math.inf for exposure in self.exposures):
             raise InputError(f"Exposure milestones {list(self.exposures)}: at least one, none below 0.")
 
     def rounds(self, clock: Clock, total: int) -> dict[str, int]:
@@ -84,13 +84,4 @@ class Milestones:
             if number > total:
                 raise InputError(f"The run ends before exposure {exposure:g}; raise its exposure target.")
             points[INITIALIZED if exposure == 0 else f"exposure {exposure:g}"] = number
-        return _distinct(points)
-
-
-def _distinct(points: dict[str, int]) -> dict[str, int]:
-    """One name per round: the first name given to it."""
-    kept: dict[str, int] = {}
-    for name, number in points.items():
-        if number not in kept.values():
-            kept[name] = number
-    return kept
+        return points

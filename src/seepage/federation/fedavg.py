@@ -53,8 +53,11 @@ class FedAvg:
 
     def clock(self, sizes: Sequence[int]) -> Clock:
         """Rounds of one pass for each client (a fraction when a round makes several passes)."""
-        check_batch(self.local_rows or self.batch_size, sizes)
         check_batch(self.batch_size, sizes)
+        if self.local_rows is not None and self.local_rows > min(sizes):
+            raise InputError(
+                f"There are {self.local_rows} local rows, but the smallest client has {min(sizes)}; use fewer, or all."
+            )
         return Clock(tuple(Fraction(self._available(n), self._per_round(n) * self.local_epochs) for n in sizes))
 
     def work(self, rows: np.ndarray, generator: np.random.Generator) -> Iterator[np.ndarray]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -94,7 +94,9 @@ def simulate(
     """
     clock = protocol.clock(population.sizes)
     total = clock.rounds_until(protocol.exposure)
-    attacked = {number: name for name, number in protocol.schedule.rounds(clock, total).items()}
+    attacked: dict[int, list[str]] = {}
+    for name, number in protocol.schedule.rounds(clock, total).items():
+        attacked.setdefault(number, []).append(name)
     checked = {clock.rounds_until(exposure) for exposure in range(1, int(protocol.exposure) + 1)} | {total}
     workers = [protocol.work(rows, streams.numpy("batches", client)) for client, rows in enumerate(population.owned)]
     clients, parameters = Clients(protocol, population), population.learner.initial()
@@ -110,11 +112,16 @@ def simulate(
             sent = clients(parameters, plans)
             if number in attacked:
                 shown, secret = (clients(parameters, first), first) if protocol.fixed_batch else (sent, plans)
+                # The model that is attacked has seen the rounds before this one.
+                behind = clock.exposures(number - 1)
+                scores = best.offer(parameters, Moment(name="", round=number - 1, exposures=behind))
                 # Exposure counts the work behind the attacked update; the first update is exposure 0 (document 002).
-                seen = clock.exposures(number if number > 1 else 0)
-                moment = Moment(name=attacked[number], round=number, exposures=seen)
-                scores = best.offer(parameters, moment)
-                points.append(_attack_point(protocol, population, knowledge, moment, parameters, shown, secret, scores))
+                seen = clock.exposures(number) if number > 1 else behind
+                for name in attacked[number]:
+                    moment = Moment(name=name, round=number, exposures=seen)
+                    trained = Moment(name=name, round=number - 1, exposures=behind)
+                    point = _attack_point(protocol, population, knowledge, moment, parameters, shown, secret)
+                    points.append(replace(point, trained=trained, validation=dict(scores)))
             weights = [plans[client].size for group in sent.groups for client in group]
             parameters = protocol.aggregate(parameters, sent.updates, weights)
             if number in checked:
@@ -147,7 +154,7 @@ class _Best:
     def offer(self, parameters: Parameters, moment: Moment) -> Mapping[str, float]:
         scores = self._scores(parameters, self._population.validation)
         if self._kept is None or scores["loss"] < self._loss:
-            self._loss = scores["loss"]
+            self._loss = scores["loss"] if scores["loss"] == scores["loss"] else float("inf")
             self._kept = moment, parameters, scores
         return scores
 
@@ -169,7 +176,6 @@ def _attack_point(
     parameters: Parameters,
     shown: Round,
     plans: Plans,
-    scores: Mapping[str, Any],
 ) -> AttackPoint:
     observations, truths = [], []
     space = known_space(population, knowledge)
@@ -196,4 +202,6 @@ def _attack_point(
                 client_rows=table,
             )
         )
-    return AttackPoint(moment=moment, observations=tuple(observations), truths=tuple(truths), validation=dict(scores))
+    return AttackPoint(
+        moment=moment, trained=moment, observations=tuple(observations), truths=tuple(truths), validation={}
+    )

@@ -46,9 +46,17 @@ class Moment:
 
 @dataclass(frozen=True, kw_only=True)
 class AttackPoint:
-    """All clients' updates of one attacked round, before the server averaged them."""
+    """All clients' updates of one attacked round, before the server averaged them.
+
+    Args:
+        moment: the attacked round.
+        trained: what the attacked model had seen when it was sent out.
+        observations, truths: what was shared and what was true, client by client.
+        validation: scores of the attacked model.
+    """
 
     moment: Moment
+    trained: Moment
     observations: tuple[Observation, ...]
     truths: tuple[Truth, ...]
     validation: Mapping[str, float]

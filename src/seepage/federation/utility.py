@@ -7,6 +7,12 @@ import torch
 
 from seepage.models import Learner, Parameters
 
+SCORES = {
+    "binary": ("accuracy", "f1", "roc_auc", "pr_auc"),
+    "multiclass": ("accuracy", "precision_macro", "recall_macro", "f1_macro", "f1_weighted"),
+    "regression": ("mse", "mae", "r2"),
+}
+
 
 def utility(
     learner: Learner, parameters: Parameters, x: torch.Tensor, y: torch.Tensor, *, target_scale: float = 1.0
@@ -21,6 +27,8 @@ def utility(
         outputs = learner.outputs(parameters, x)
         loss = float(learner.loss_of_outputs(outputs, y))
     truth = y.numpy()
+    if not outputs.isfinite().all():  # a model that diverged has no quality
+        return {"loss": float("nan")} | dict.fromkeys(SCORES[learner.task], float("nan"))
     if learner.task == "regression":
         return {"loss": loss} | _regression(outputs[:, 0].numpy(), truth, target_scale)
     if learner.task == "binary":
@@ -34,7 +42,7 @@ def _binary(positive: np.ndarray, truth: np.ndarray) -> dict[str, float]:
     from sklearn import metrics as scores
 
     predicted = positive > 0.5
-    both = len(np.unique(truth)) == 2 and bool(np.isfinite(positive).all())
+    both = len(np.unique(truth)) == 2
     return {
         "accuracy": float(scores.accuracy_score(truth, predicted)),
         "f1": float(scores.f1_score(truth, predicted, zero_division=0)),
@@ -59,8 +67,6 @@ def _multiclass(predicted: np.ndarray, truth: np.ndarray) -> dict[str, float]:
 def _regression(predicted: np.ndarray, truth: np.ndarray, scale: float) -> dict[str, float]:
     from sklearn import metrics as scores
 
-    if not np.isfinite(predicted).all():
-        return dict.fromkeys(("mse", "mae", "r2"), float("nan"))
     return {
         "mse": float(scores.mean_squared_error(truth, predicted)) * scale**2,
         "mae": float(scores.mean_absolute_error(truth, predicted)) * scale,

@@ -35,7 +35,7 @@ class Reference:
         numbers = table.numbers
         low, high = numbers.min(0), numbers.max(0)
         counts = [
-            np.histogram(numbers[:, j], bins=BINS, range=(low[j], high[j] or 1.0) if low[j] < high[j] else None)[0]
+            np.histogram(numbers[:, j], bins=BINS, range=(low[j], high[j]) if low[j] < high[j] else None)[0]
             for j in range(numbers.shape[1])
         ]
         shares = []
@@ -44,4 +44,6 @@ class Reference:
             count = np.bincount(codes[codes >= 0], minlength=len(column.categories)).astype(np.float64)
             shares.append(count / max(count.sum(), 1))
         histograms = np.array(counts, dtype=np.float64).reshape(numbers.shape[1], BINS) / len(table)
-        return Reference(table, low, high, numbers.std(0), histograms, tuple(shares))
+        # A column of one value has a deviation of about 1e-17 by rounding; it is 0.
+        deviation = np.where(low < high, numbers.std(0), 0.0)
+        return Reference(table, low, high, deviation, histograms, tuple(shares))

@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 
 from torch import nn
 
+from seepage._core import InputError
 from seepage.models.functional import Learner, Task, scoped_randomness
 
 
@@ -38,6 +39,8 @@ def make_learner(
         task, classes: of the target; ``classes`` counts for multiclass only.
         seed: of the initial parameters.
     """
+    if architecture.binary_outputs not in (1, 2):
+        raise InputError(f"A binary model has 1 or 2 outputs, not {architecture.binary_outputs}.")
     outputs = {"binary": architecture.binary_outputs, "multiclass": classes, "regression": 1}[task]
     with scoped_randomness(seed):
         module = architecture.build(numeric, sizes, outputs)

@@ -201,12 +201,14 @@ def _leak(number: int, cell: Cell, label: str, entry: Mapping[str, Any]) -> Leak
         seconds=entry["seconds"],
         rows=entry["rows"],
         rows_exact=entry["rows_exact"],
+        rows_guessed=entry["rows_guessed"],
         accuracy=metrics.get("accuracy"),
         accuracy_num=metrics.get("accuracy_num"),
         accuracy_cat=metrics.get("accuracy_cat"),
         exact=metrics.get("emr"),
         baselines={name: words.interval(entry["baselines"].get(name)) for name in BASELINES},
         gain={name: words.interval(entry["gain"].get(name)) for name in BASELINES},
+        exact_gain={name: words.interval(entry["emr_gain"].get(name)) for name in BASELINES},
     )
 
 

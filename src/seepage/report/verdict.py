@@ -68,12 +68,20 @@ class Leak:
     seconds: float
     rows: int
     rows_exact: int
+    rows_guessed: int
     accuracy: Interval | None
     accuracy_num: Interval | None
     accuracy_cat: Interval | None
     exact: Interval | None
     baselines: dict[str, Interval | None]
     gain: dict[str, Interval | None]
+    exact_gain: dict[str, Interval | None]
+
+    @property
+    def reads_rows(self) -> bool:
+        """Whether more rows were read exactly than any guess gets: sparse tables have rows that anybody guesses."""
+        gains = [value for value in self.exact_gain.values() if value]
+        return bool(self.rows_exact) and all((g.mean if g.low is None else g.low) > 0 for g in gains)
 
     @property
     def measured(self) -> bool:
@@ -101,10 +109,10 @@ class Leak:
         if self.accuracy is None:
             return Level.NOT_MEASURED
         beats = gained is not None and (gained.mean if gained.low is None else gained.low) > 0
-        serious = self.rows_exact > 0 or (gained is not None and gained.mean >= SERIOUS_GAIN)
+        serious = self.reads_rows or (gained is not None and gained.mean >= SERIOUS_GAIN)
         if beats and serious:
             return Level.LEAKS
-        if beats or self.rows_exact:
+        if beats or self.reads_rows:
             return Level.SOME
         spent = self.outcome == Outcome.BUDGET_SPENT.code  # with more steps it might have read more
         unsure = spent or self.failed > 0 or gained is None or gained.low is None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtr, stdtrit
 
 from seepage._core import Streams
 
@@ -24,7 +25,11 @@ class Interval:
 
 
 def bootstrap(values: Sequence[float], *, confidence: float = 0.95, draws: int = 2000) -> Interval | None:
-    """The mean of ``values`` with a percentile bootstrap interval; None when there is no value.
+    """The mean of ``values`` with an expanded percentile bootstrap interval; None when there is no value.
+
+    The plain percentile interval is too short for few values: at ten it covers about 90 % instead of 95 %. Its levels
+    are widened as Student's t widens those of the normal distribution (Hesterberg 2015, section 5.2). Below five values
+    even that covers less than it says, because resampling cannot leave the range that was seen.
 
     The resampling uses a fixed stream: the same values always give the same interval. NaN (a number that does not
     apply, such as numeric accuracy without numeric columns) is left out.
@@ -36,6 +41,7 @@ def bootstrap(values: Sequence[float], *, confidence: float = 0.95, draws: int =
     if len(array) == 1:
         return Interval(mean, None, None)
     picks = Streams(0).numpy("bootstrap", len(array)).integers(len(array), size=(draws, len(array)))
-    tail = (1 - confidence) / 2
+    count = len(array)
+    tail = float(ndtr(math.sqrt(count / (count - 1)) * stdtrit(count - 1, (1 - confidence) / 2)))
     low, high = np.quantile(array[picks].mean(1), [tail, 1 - tail])
     return Interval(mean, float(low), float(high))

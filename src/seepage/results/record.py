@@ -54,6 +54,7 @@ class Record:
     rows: int
     outcome: str
     seconds: float
+    note: str = ""
     values: Mapping[Measure, float]
 
     @property

@@ -23,7 +23,7 @@ from seepage.results.record import Cell, Measure, Record
 from seepage.results.summary import Summary
 
 _CELL = [field.name for field in fields(Cell)]
-_RECORD = ["repeat", "client", "round", "exposure", "rows", "outcome", "seconds"]
+_RECORD = ["repeat", "client", "round", "exposure", "rows", "outcome", "seconds", "note"]
 
 
 @dataclass(frozen=True)

@@ -67,8 +67,7 @@ class Summary:
                 str(cell["attack"]),
                 show(cell["metrics"].get("accuracy")),
                 show(cell["metrics"].get("emr")),
-                show(cell["baselines"].get("prior")),
-                show(cell["baselines"].get("uniform")),
+                show(best_guess(cell)[1]),
                 f"{cell['rows_exact']} of {cell['rows']}" if cell["rows"] else "-",
                 cell["outcome"],
             ]
@@ -91,8 +90,17 @@ class Summary:
 
 
 HEADINGS = [
-    "model", "batch", "point", "attack", "cells read back", "rows read exactly", "prior", "uniform", "rows", "outcome",
+    "model", "batch", "point", "attack", "cells read back", "rows read exactly", "best guess", "rows", "outcome",
 ]  # fmt: skip
+
+
+def best_guess(cell: dict[str, Any]) -> tuple[str, dict[str, float | None] | None]:
+    """The baseline that gets most cells right without the update: the one an attack must beat."""
+    known = {name: value for name, value in cell["baselines"].items() if value is not None}
+    if not known:
+        return "-", None
+    name = max(known, key=lambda name: known[name]["mean"])
+    return name, known[name]
 
 
 def show(interval: dict[str, float | None] | None) -> str:
@@ -117,6 +125,7 @@ def _cell(cell: Cell, records: Sequence[Record], columns: Sequence[dict[str, Any
     outcomes = Counter(record.outcome for record in records)
     first = scored[0].values if scored else {}
     metrics = [key.metric for key in first if key.source == ATTACK and key.scope == WHOLE]
+    rows = sum(record.rows for record in scored)
     failures = {code: count for code, count in outcomes.items() if code not in _SCORED}
     return asdict(cell) | {
         "id": cell.id,
@@ -126,11 +135,15 @@ def _cell(cell: Cell, records: Sequence[Record], columns: Sequence[dict[str, Any
         "outcomes": dict(sorted(outcomes.items())),
         "seconds": round(sum(record.seconds for record in records), 3),
         "exposure": sum(record.exposure for record in records) / len(records),
-        "rows": sum(record.rows for record in scored),
+        "rows": rows,
         "rows_exact": round(sum(r.values[Measure(ATTACK, WHOLE, "emr")] * r.rows for r in scored)),
+        "rows_guessed": round(max(_mean(scored, Measure(name, WHOLE, "emr")) for name in BASELINES) * rows),
+        "notes": list(dict.fromkeys(record.note for record in records if record.note)),
         "metrics": {name: _interval(scored, Measure(ATTACK, WHOLE, name)) for name in metrics},
         "baselines": {name: _interval(scored, Measure(name, WHOLE, "accuracy")) for name in BASELINES},
-        "gain": {name: _gain(scored, name) for name in BASELINES},
+        "gain": {name: _gain(scored, name, "accuracy") for name in BASELINES},
+        "emr_baselines": {name: _interval(scored, Measure(name, WHOLE, "emr")) for name in BASELINES},
+        "emr_gain": {name: _gain(scored, name, "emr") for name in BASELINES},
         "columns": [column | _column(scored, column["name"]) for column in columns],
     }  # fmt: skip
 
@@ -153,8 +166,14 @@ def _interval(records: Sequence[Record], measure: Measure) -> dict[str, float | 
     return interval.to_dict() if interval else None
 
 
-def _gain(records: Sequence[Record], baseline: str) -> dict[str, float | None] | None:
+def _mean(records: Sequence[Record], measure: Measure) -> float:
+    """The mean over rows, or 0 where nothing was measured."""
+    known = [(r.values[measure], r.rows) for r in records if measure in r.values]
+    return sum(value * rows for value, rows in known) / max(sum(rows for _, rows in known), 1)
+
+
+def _gain(records: Sequence[Record], baseline: str, metric: str) -> dict[str, float | None] | None:
     """Attack minus baseline, paired per batch: the interval is that of the difference."""
-    ours, theirs = Measure(ATTACK, WHOLE, "accuracy"), Measure(baseline, WHOLE, "accuracy")
+    ours, theirs = Measure(ATTACK, WHOLE, metric), Measure(baseline, WHOLE, metric)
     interval = bootstrap([r.values[ours] - r.values.get(theirs, float("nan")) for r in records])
     return interval.to_dict() if interval else None

@@ -122,7 +122,9 @@ class Inversion:
                 state = step(*state, torch.tensor(self.optimiser.sizes(number, self.steps)), *fixed)
                 progress("attack", number, self.steps)
             best = self.structure(first.space, scaled=False)(state[2])
-        return [self._claim(best[i].numpy(), state[3][i].numpy(), first.space) for i in range(count)]
+        alive = state[0].isfinite().all(-1).all(-1)  # a loss that was not a number once stays in the variables
+        losses = torch.where(alive, state[3], torch.inf)
+        return [self._claim(best[i].numpy(), losses[i].numpy(), first.space) for i in range(count)]
 
     def structure(self, space: Space, *, scaled: bool = True) -> Callable[[Tensor], Tensor]:
         """The map from variables to inputs; with ``scaled=False`` the blocks stay in raw units, for pooling."""

@@ -26,8 +26,8 @@ class Adam:
     signed: bool = False
 
     def __post_init__(self) -> None:
-        if self.rate <= 0:
-            raise InputError(f"The attack's step size is {self.rate}; it must be above 0.")
+        if not 0 < self.rate < float("inf"):
+            raise InputError(f"The attack's step size is {self.rate}; it must be a number above 0.")
         if self.schedule not in SCHEDULES:
             raise unknown_name("schedule", self.schedule, SCHEDULES)
 
