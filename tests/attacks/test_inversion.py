@@ -227,3 +227,14 @@ def test_objectives_are_zero_at_the_true_update_and_positive_elsewhere(objective
     direction = [part / length for part in update]
     assert abs(float(objective(update, direction, length))) < 1e-6
     assert float(objective([-part for part in update], direction, length)) > 0.5
+
+
+def test_unknown_labels_are_worked_out_or_dummies() -> None:
+    point = attacked("mlp_tableak", batch=8, labels=False)
+    short = dataclasses.replace(tableak(), steps=2, restarts=2)
+    restored = short(point.observations, Streams(0))
+    assert all(claim.labels is not None and len(claim.labels) == 8 for claim in restored)
+    plain = dataclasses.replace(short, restorer=None)(point.observations, Streams(0))
+    assert all(claim.labels is None for claim in plain)
+    given = short(attacked("mlp_tableak", batch=8).observations, Streams(0))
+    assert all(claim.labels is None for claim in given)  # nothing was worked out

@@ -15,6 +15,7 @@ from seepage.data import Column, Encoder, Table, infer_schema
 from seepage.federation import Truth
 from seepage.metrics import Evaluator, Reference, match_rows
 from seepage.metrics.baselines import marginal
+from seepage.metrics.reconstruction import label_accuracy
 from seepage.observation import Claim, Knowledge
 from seepage.results import ATTACK, BASELINES, WHOLE, Measure
 from tests import cases
@@ -171,3 +172,10 @@ def test_a_constant_number_is_right_when_it_is_guessed() -> None:
     draws = marginal(500, whole, whole, Streams(0).numpy("m"))[0]
     names = [column.name for column in table.schema.numeric]
     assert draws[:, names.index("seldom")].mean() == pytest.approx(-0.05, abs=0.01)  # a range that ends at 0
+
+
+@pytest.mark.parametrize(
+    ("claimed", "true", "share"), [([0, 0, 1], [1, 0, 0], 1.0), ([1, 1, 1], [1, 0, 0], 1 / 3), ([2, 0], [1, 0], 0.5)]
+)
+def test_label_accuracy_does_not_know_the_order(claimed: list[int], true: list[int], share: float) -> None:
+    assert label_accuracy(np.array(claimed), np.array(true)) == pytest.approx(share)

@@ -48,6 +48,8 @@ class Evaluator:
         sheet = _Sheet(truth, client, self.whole if self.deviation == "global" else client)
         guess = truth.encoder.decode(claim.rows, truth.statistics, project=knowledge.ranges)
         values = sheet.measures(ATTACK, guess) | sheet.diagnostics(guess)
+        if claim.labels is not None and truth.rows.schema.target.classes:
+            values[Measure(ATTACK, WHOLE, "label_accuracy")] = label_accuracy(claim.labels, truth.rows.target)
         # Matching takes the cube of the rows; a large batch averages over its own rows already.
         draws = int(np.clip(2 * MANY // len(truth.rows), 2, self.draws))
         for name, (guesser, random) in GUESSERS.items():
@@ -63,6 +65,14 @@ class Evaluator:
         if id(table) not in self._clients:
             self._clients[id(table)] = Reference.of(table)
         return self._clients[id(table)]
+
+
+def label_accuracy(claimed: np.ndarray, true: np.ndarray) -> float:
+    """The share of labels that are right in the best order: an update does not know the order of its rows."""
+    count = int(max(claimed.max(), true.max())) + 1
+    return float(
+        np.minimum(np.bincount(claimed, minlength=count), np.bincount(true, minlength=count)).sum() / len(true)
+    )
 
 
 def aligned(claim: Claim, truth: Truth, knowledge: Knowledge) -> Guess:

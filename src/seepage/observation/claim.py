@@ -16,11 +16,13 @@ class Claim:
     Args:
         outcome: how the attack ended; rows are there only if the outcome is scored.
         rows: (rows, width) claimed inputs in the model's input space.
+        labels: (rows,) the labels the attacker worked out, if it was not given them.
         loss: the attack's own objective at its answer.
         note: one sentence, if there is something to say.
     """
 
     outcome: Outcome
     rows: np.ndarray | None = None
+    labels: np.ndarray | None = None
     loss: float | None = None
     note: str = ""

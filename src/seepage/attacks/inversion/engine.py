@@ -21,6 +21,7 @@ from seepage.attacks.inversion.objectives.sums import SHORT
 from seepage.attacks.inversion.optimisers import Adam, Optimiser
 from seepage.attacks.inversion.pooling import Best, Pooling
 from seepage.attacks.inversion.starts import Gaussian, Start
+from seepage.attacks.labels import Restorer
 from seepage.models import Learner, Parameters, Traced, fitting_threads
 from seepage.observation import Claim, Exchange, Observation, Space
 
@@ -44,6 +45,7 @@ class Inversion:
         steps: iterations.
         restarts: independent starts for each observation.
         objective, numbers, categories, start, optimiser, pooling: the parts.
+        restorer: how labels that are not known are worked out first; without one, dummies stand in (document 002).
         embedded: the categories used where the model looks them up in an embedding.
         compile: translate a step with torch.compile: ``no``, ``yes``.
         tolerance: the true rows have an own loss of zero up to float error; a best loss above this at the end means
@@ -63,6 +65,7 @@ class Inversion:
     start: Start = GAUSSIAN
     optimiser: Optimiser = ADAM
     pooling: Pooling = BEST
+    restorer: Restorer | None = None
     compile: Literal["no", "yes"] = "no"
     tolerance: float = 1e-6
 
@@ -84,14 +87,37 @@ class Inversion:
             return claims
         first = observations[usable[0]]
         self._check(first.space)
+        labelled, notes = self._with_labels([observations[index] for index in usable], streams)
+        known = dict(zip(usable, labelled, strict=True))
         together = max(1, CACHE // (self.restarts * first.exchange.rows * first.layout.width))
         for begin in range(0, len(usable), together):
             chosen = usable[begin : begin + together]
             part = _Part(progress, begin, len(usable), len(chosen))
-            solved = self._solve([observations[i] for i in chosen], streams.child(begin), part)
+            solved = self._solve([known[i] for i in chosen], streams.child(begin), part)
             for index, claim in zip(chosen, solved, strict=True):
-                claims[index] = claim
+                claims[index] = self._with_restored(claim, observations[index], known[index], notes)
         return claims
+
+    def _with_labels(self, observations: list[Observation], streams: Streams) -> tuple[list[Observation], str]:
+        """The observations with labels: the known ones, restored ones where that works, else none (dummies)."""
+        missing = [index for index, observation in enumerate(observations) if observation.labels is None]
+        if not missing or self.restorer is None:
+            return observations, ""
+        found = self.restorer([observations[index] for index in missing], streams.child("labels"))
+        labelled = list(observations)
+        for index, restored in zip(missing, found, strict=True):
+            labelled[index] = replace(observations[index], labels=restored.labels)
+        notes = dict.fromkeys(restored.note for restored in found if restored.labels is None and restored.note)
+        return labelled, " ".join(notes)
+
+    @staticmethod
+    def _with_restored(claim: Claim, given: Observation, used: Observation, notes: str) -> Claim:
+        """The claim with the labels that were worked out, if they were."""
+        if given.labels is not None or claim.rows is None:
+            return claim
+        if used.labels is None:
+            return replace(claim, note=" ".join(part for part in (claim.note, notes) if part))
+        return replace(claim, labels=used.labels.numpy())
 
     def _check(self, space: Space) -> None:
         """Stop with a sentence when a part needs what this attacker does not know."""

@@ -9,12 +9,14 @@ from seepage.attacks.inversion.engine import Inversion
 from seepage.attacks.inversion.optimisers import Adam
 from seepage.attacks.inversion.pooling import Best, Ensemble
 from seepage.attacks.inversion.starts import Uniform
+from seepage.attacks.labels import Geng
 
 
 def tableak() -> Inversion:
     """Softmax structure, 30 restarts, rows aligned to the best restart, median of every cell.
 
-    Cosine objective; Adam at a constant 0.06 on the signs of the gradient; 1,500 steps; start uniform on [0, 1].
+    Cosine objective; Adam at a constant 0.06 on the signs of the gradient; 1,500 steps; start uniform on [0, 1]. Labels
+    that are not known are worked out first by the method of Geng et al.
 
     References:
         Vero et al., Data Leakage in Tabular Federated Learning (document 000), Algorithm 1.
@@ -26,6 +28,7 @@ def tableak() -> Inversion:
         start=Uniform(),
         optimiser=Adam(rate=0.06, schedule="constant", signed=True),
         pooling=Ensemble(how="median"),
+        restorer=Geng(),
     )
 
 
