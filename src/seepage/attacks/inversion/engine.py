@@ -139,9 +139,9 @@ class Inversion:
         lowest = torch.full((count, self.restarts), torch.inf, dtype=torch.float64)
         state: tuple[Any, ...] = (x, self.optimiser.begin(x), x, lowest)
         # The same step whatever the number of steps and restarts, so that it is recorded or compiled once.
-        alike = replace(self, steps=1, restarts=1, start=GAUSSIAN, pooling=BEST, tolerance=0.0)
+        alike = replace(self, steps=1, restarts=min(self.restarts, 2), start=GAUSSIAN, pooling=BEST, tolerance=0.0)
         step = recorded_step(alike, first.learner, first.space, first.exchange, _shared(observations))
-        fixed = _stacked(observations)
+        fixed = _stacked(observations, flat=is_flat(self, first.learner))
         elements = count * self.restarts * (first.learner.size + rows * layout.width)
         with torch.no_grad(), fitting_threads(elements):
             for number in range(1, self.steps + 1):
@@ -159,6 +159,8 @@ class Inversion:
         rescale = scaled and categories.raw and space.scale is not None and bool(layout.sizes)
 
         def inputs(variables: Tensor) -> Tensor:
+            if not categories.raw and isinstance(self.numbers, Unbounded):
+                return variables  # nothing to do
             numbers = self.numbers(variables[..., : layout.numeric], space)
             if not categories.raw:
                 return torch.cat([numbers, variables[..., layout.numeric :]], dim=-1)
@@ -204,21 +206,26 @@ def step_function(
 ) -> Callable[..., tuple[Any, ...]]:
     """One step of all runs: loss and gradient of each, its best iterate so far, the optimiser's move."""
     structure = attack.structure(space)
-    flat = learner.size <= SHORT and not attack.objective.layers
+    flat = is_flat(attack, learner)
 
-    def loss(x: Tensor, parameters: Parameters, direction: Parameters, length: Tensor, labels: Tensor) -> Tensor:
+    def loss(x: Tensor, parameters: Parameters, direction: Sequence[Tensor], length: Tensor, labels: Tensor) -> Tensor:
         update = simulated_update(learner, exchange, parameters, structure(x), labels)
-        pairs = [update[name] for name in parameters], [direction[name] for name in parameters]
-        if flat:  # few numbers: one tensor means fewer operations
-            pairs = [torch.cat([v.flatten() for v in pairs[0]])], [torch.cat([v.flatten() for v in pairs[1]])]
-        return attack.objective(*pairs, length)
+        layers = [update[name] for name in parameters]
+        return attack.objective([flattened(layers)] if flat else layers, direction, length)
 
-    restarts = vmap(grad_and_value(loss), in_dims=(0, None, None, None, None))
-    every = vmap(restarts, in_dims=(0, None if shared else 0, 0, 0, 0))
+    one = grad_and_value(loss)
+    over_observations = (0, None if shared else 0, 0, 0, 0)
+
+    def every(x: Tensor, *fixed: Any) -> tuple[Tensor, Tensor]:
+        if attack.restarts == 1:  # one axis less is a fifth fewer operations
+            slope, losses = vmap(one, in_dims=over_observations)(x[:, 0], *fixed)
+            return slope[:, None], losses[:, None]
+        slopes, all_losses = vmap(vmap(one, in_dims=(0, None, None, None, None)), in_dims=over_observations)(x, *fixed)
+        return slopes, all_losses
 
     def step(
         x: Tensor, state: tuple[Tensor, ...], best: Tensor, lowest: Tensor, sizes: Tensor,
-        parameters: Parameters, direction: Parameters, length: Tensor, labels: Tensor,
+        parameters: Parameters, direction: Sequence[Tensor], length: Tensor, labels: Tensor,
     ) -> tuple[Any, ...]:  # fmt: skip
         slope, losses = every(x, parameters, direction, length, labels)
         better = losses < lowest
@@ -228,6 +235,16 @@ def step_function(
         return x, state, best, lowest
 
     return step
+
+
+def is_flat(attack: Inversion, learner: Learner) -> bool:
+    """Whether updates are compared as one flat tensor: few numbers in one tensor are fewer operations."""
+    return learner.size <= SHORT and not attack.objective.layers
+
+
+def flattened(layers: Sequence[Tensor]) -> Tensor:
+    """All entries of an update in a row."""
+    return torch.cat([layer.flatten() for layer in layers])
 
 
 def simulated_update(
@@ -264,17 +281,20 @@ def _shared(observations: Sequence[Observation]) -> bool:
     return all(observation.parameters is observations[0].parameters for observation in observations)
 
 
-def _stacked(observations: Sequence[Observation]) -> tuple[Parameters, Parameters, Tensor, Tensor]:
+def _stacked(
+    observations: Sequence[Observation], *, flat: bool
+) -> tuple[Parameters, tuple[Tensor, ...], Tensor, Tensor]:
     """Parameters (stacked only where they differ), updates divided by their length, lengths, labels."""
     first = observations[0]
     parameters = first.parameters
     if not _shared(observations):
         parameters = {name: torch.stack([o.parameters[name] for o in observations]) for name in first.parameters}
-    lengths = torch.stack([torch.cat([v.flatten() for v in o.update.values()]).double().norm() for o in observations])
-    direction = {
-        name: torch.stack([o.update[name] / length for o, length in zip(observations, lengths, strict=True)]).float()
-        for name in first.parameters
-    }
+    updates = [[o.update[name] for name in first.parameters] for o in observations]
+    lengths = torch.stack([flattened(layers).double().norm() for layers in updates])
+    if flat:
+        updates = [[flattened(layers)] for layers in updates]
+    scaled = [[layer / length for layer in layers] for layers, length in zip(updates, lengths, strict=True)]
+    direction = tuple(torch.stack(layers).float() for layers in zip(*scaled, strict=True))
     # Unknown labels: the first class, or the mean of a standardised regression target; never optimised (document 002).
     dummy = torch.zeros(first.exchange.rows, dtype=torch.float32 if first.learner.task == "regression" else torch.int64)
     labels = torch.stack([dummy if o.labels is None else o.labels for o in observations])
