@@ -80,7 +80,12 @@ def gained(mean: float, low: float | None, high: float | None) -> dict[str, Inte
         ({"rows_exact": 0, "gain": gained(0.1, 0.05, 0.15)}, Level.SOME),
         ({"rows_exact": 3, "gain": gained(0.0, -0.1, 0.1)}, Level.SOME),
         # rows that a guess reads as well are no evidence
-        ({"rows_exact": 3, "gain": gained(0.0, -0.1, 0.1), "exact_gain": gained(-0.1, -0.2, 0.0)}, Level.NOT_FOUND),
+        (
+            {"rows_exact": 3, "rows_guessed": 5, "gain": gained(0, -0.1, 0.1), "exact_gain": gained(-0.02, -0.1, 0)},
+            Level.NOT_FOUND,
+        ),
+        # a few rows that nobody guesses are, however wide the interval
+        ({"rows_exact": 4, "gain": gained(-0.1, -0.2, 0), "exact_gain": gained(0.01, 0, 0.03)}, Level.SOME),
         ({"rows_exact": 0, "gain": gained(0.02, -0.01, 0.05)}, Level.NOT_FOUND),
         ({"rows_exact": 0, "gain": gained(0.02, -0.01, 0.05), "failed": 1}, Level.INCOMPLETE),
         ({"rows_exact": 0, "gain": gained(0.0, -0.1, 0.1), "outcome": "budget_spent"}, Level.INCOMPLETE),

@@ -81,7 +81,8 @@ class Leak:
     def reads_rows(self) -> bool:
         """Whether more rows were read exactly than any guess gets: sparse tables have rows that anybody guesses."""
         gains = [value for value in self.exact_gain.values() if value]
-        return bool(self.rows_exact) and all((g.mean if g.low is None else g.low) > 0 for g in gains)
+        surely = all((gain.mean if gain.low is None else gain.low) > 0 for gain in gains)
+        return bool(self.rows_exact) and (self.rows_guessed == 0 or surely)
 
     @property
     def measured(self) -> bool:
