@@ -22,7 +22,7 @@ from seepage.data.table import UNKNOWN_CODE, Table
 Categories = Literal["onehot", "ordinal"]
 Numbers = Literal["standard", "minmax", "none"]
 
-# Rows that are encoded at once: they stay in the processor's cache, which is twice as fast.
+# Rows that are encoded at once: they stay in the processor's cache.
 _CHUNK = 2048
 _THREADS = min(4, os.cpu_count() or 1)
 
@@ -125,7 +125,7 @@ class Encoder:
                 places, flat = places[known], flat[known]
             part.reshape(-1)[flat.reshape(-1)] = one[places.reshape(-1)]
 
-        # Large tables are bound by fresh memory, and two threads touch it twice as fast.
+        # Large tables are bound by fresh memory, which several threads touch faster than one.
         with ThreadPoolExecutor(_THREADS) as pool:
             list(pool.map(fill, range(0, len(table), _CHUNK)))
         return encoded

@@ -33,7 +33,7 @@ def scoped_randomness(seed: int) -> Iterator[None]:
         yield
 
 
-SMALL = 100_000  # elements below which a second thread costs more than it brings (measured on two cores)
+SMALL = 100_000  # below about this many elements a second thread brought nothing, and on a busy machine cost a lot
 
 
 @contextmanager
@@ -112,7 +112,7 @@ class Learner:
         if self.task == "regression":
             return functional.mse_loss(outputs[:, 0], y.to(outputs.dtype))
         if outputs.shape[-1] == 1:
-            # Binary cross-entropy with logits, written with softplus: the same numbers from a third of the operations.
+            # Binary cross-entropy with logits, written with softplus: the same numbers from fewer operations.
             logit, y = outputs[:, 0], y.to(outputs.dtype)
             if self.positive_weight == 1:
                 return (functional.softplus(logit) - y * logit).mean()
@@ -170,7 +170,7 @@ class Traced:
     """A function that is called again and again, recorded as a flat list of tensor operations and then replayed.
 
     Small models spend their time in Python: ``vmap``, ``grad`` and module calls cost more than the arithmetic.
-    Recording needs no compiler but takes as long as some dozens of calls, so the first ``patience`` calls of a shape
+    Recording needs no compiler but takes as long as many calls, so the first ``patience`` calls of a shape
     run as they are. The function must be pure and its control flow must depend on shapes only, which holds for
     everything in :class:`Learner`.
     """
