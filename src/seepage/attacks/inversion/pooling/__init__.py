@@ -6,15 +6,17 @@ from typing import Protocol
 
 import numpy as np
 
+from seepage.attacks.inversion.pooling.align import align
 from seepage.attacks.inversion.pooling.best import Best
+from seepage.attacks.inversion.pooling.doubt import doubt
 from seepage.attacks.inversion.pooling.ensemble import Ensemble
 from seepage.data import Layout
 
 
 class Pooling(Protocol):
-    """Restarts (runs, rows, width) in raw block units and their losses (runs,) to one set of rows."""
+    """Aligned restarts (runs, rows, width) in raw block units and their losses (runs,) to one set of rows."""
 
-    def __call__(self, runs: np.ndarray, losses: np.ndarray, layout: Layout) -> np.ndarray: ...
+    def __call__(self, aligned: np.ndarray, losses: np.ndarray, layout: Layout) -> np.ndarray: ...
 
 
-__all__ = ["Best", "Ensemble", "Pooling"]
+__all__ = ["Best", "Ensemble", "Pooling", "align", "doubt"]

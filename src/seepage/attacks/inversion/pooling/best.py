@@ -13,6 +13,6 @@ from seepage.data import Layout
 class Best:
     """Takes the restart whose own loss is lowest."""
 
-    def __call__(self, runs: np.ndarray, losses: np.ndarray, layout: Layout) -> np.ndarray:
-        chosen: np.ndarray = runs[losses.argmin()]
+    def __call__(self, aligned: np.ndarray, losses: np.ndarray, layout: Layout) -> np.ndarray:
+        chosen: np.ndarray = aligned[losses.argmin()]
         return chosen

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
-from scipy.spatial.distance import cdist
 
 from seepage._core import unknown_name
 from seepage.data import Layout
@@ -15,7 +13,7 @@ from seepage.data import Layout
 
 @dataclass(frozen=True, kw_only=True)
 class Ensemble:
-    """Aligns the rows of every restart with those of the best one (Hungarian method), then pools cell by cell.
+    """Pools the aligned restarts cell by cell.
 
     Args:
         how: ``median`` (document 000), ``mean``, or ``vote`` (every restart votes for one category per block; numbers
@@ -31,8 +29,7 @@ class Ensemble:
         if self.how not in ("median", "mean", "vote"):
             raise unknown_name("pooling", self.how, ("median", "mean", "vote"))
 
-    def __call__(self, runs: np.ndarray, losses: np.ndarray, layout: Layout) -> np.ndarray:
-        aligned = align(runs, losses)
+    def __call__(self, aligned: np.ndarray, losses: np.ndarray, layout: Layout) -> np.ndarray:
         if self.how == "mean":
             pooled: np.ndarray = aligned.mean(0)
             return pooled
@@ -46,9 +43,3 @@ class Ensemble:
             return pooled
         pooled = np.median(aligned, axis=0)
         return pooled
-
-
-def align(runs: np.ndarray, losses: np.ndarray) -> np.ndarray:
-    """Every restart in the row order of the one with the lowest loss."""
-    best = runs[losses.argmin()]
-    return np.stack([run[linear_sum_assignment(cdist(best, run, "cityblock"))[1]] for run in runs])
