@@ -13,6 +13,7 @@ from seepage._core import Streams
 from seepage.attacks import Attack, Inversion
 from seepage.audit import catalogue
 from seepage.data import IID, ByColumn, Dirichlet, Encoder, Partition, QuantitySkew, Table, infer_schema, split
+from seepage.defenses import DPSGD, Defense, GaussianNoise, Quantisation, TopK, Undefended
 from seepage.federation import Automatic, FedAvg, FederatedProtocol, FedSGD, Population, make_population
 from seepage.models import (
     MLP,
@@ -47,6 +48,15 @@ MODELS: dict[str, Architecture] = {
 }
 
 ATTACKS: dict[str, Attack] = {name: shortened(name) for name in catalogue.ATTACKS}
+
+DEFENSES: dict[str, Defense] = {
+    "none": Undefended(),
+    "gaussian_noise": GaussianNoise(deviation=0.05),
+    "dp_sgd": DPSGD(clip=0.5, noise=0.5),
+    "top_k": TopK(share=0.2),
+    "quantisation": Quantisation(bits=3),
+    "sign": Quantisation(bits=1),
+}
 
 PARTITIONS: dict[str, Partition] = {
     "iid": IID(clients=3),

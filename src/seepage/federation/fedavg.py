@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from seepage._core import InputError
+from seepage.defenses import Defense
 from seepage.federation.exposure import EVERY_POINT, Clock, Schedule
-from seepage.federation.fedsgd import Computation, batches, check_batch, sum_over
+from seepage.federation.fedsgd import Computation, batches, check_batch, for_each, sum_over
 from seepage.models import Learner, Parameters, Traced
 from seepage.observation import Exchange
 
@@ -75,6 +76,10 @@ class FedAvg:
             ]
             yield np.concatenate(passes)
 
+    def drawn_from(self, rows: int) -> int:
+        """How many rows a client with this many draws its batches from."""
+        return self.local_rows or rows
+
     def exchange(self, plan: np.ndarray) -> Exchange:
         """The rules of a round, as the server knows them."""
         return Exchange(
@@ -85,21 +90,29 @@ class FedAvg:
             learning_rate=self.learning_rate,
         )
 
-    def computation(self, learner: Learner) -> Computation:
-        """What the clients send, for (clients, steps, batch, width) inputs.
+    def computation(self, learner: Learner, defense: Defense) -> Computation:
+        """What the clients compute, for (clients, steps, batch, width) inputs.
 
         One step of all clients is recorded once and replayed for every local step, so a pass may be of any length.
         """
+        private = defense.gradients(learner)
 
         def one(parameters: Parameters, x: Tensor, y: Tensor) -> Parameters:
             return learner.local_steps(parameters, x, y, self.learning_rate, noisy=learner.has_noise)
 
-        step = Traced(one)
+        plain = Traced(one)
 
-        def train(parameters: Parameters, x: Tensor, y: Tensor) -> Parameters:
-            current = {name: value.expand(len(x), *value.shape).contiguous() for name, value in parameters.items()}
+        def step(current: Parameters, x: Tensor, y: Tensor, random: torch.Generator) -> Parameters:
+            if private is None:
+                result: Parameters = plain(current, x, y)
+                return result
+            slope = private(current, x, y, random)
+            return {name: value - self.learning_rate * slope[name] for name, value in current.items()}
+
+        def train(parameters: Parameters, x: Tensor, y: Tensor, random: torch.Generator) -> Parameters:
+            current = {name: value.contiguous() for name, value in for_each(len(x), parameters).items()}
             for number in range(x.shape[1]):
-                current = step(current, x[:, number], y[:, number])
+                current = step(current, x[:, number], y[:, number], random)
             return {name: value - parameters[name] for name, value in current.items()}
 
         return train

@@ -11,11 +11,13 @@ import torch
 from torch import Tensor
 
 from seepage._core import InputError
+from seepage.defenses import Defense
 from seepage.federation.exposure import EVERY_POINT, Clock, Schedule
 from seepage.models import Learner, Parameters, Traced
 from seepage.observation import Exchange
 
-Computation = Callable[[Parameters, Tensor, Tensor], Parameters]  # parameters, inputs, targets -> updates
+# Parameters, inputs, targets, random numbers of a defence -> updates
+Computation = Callable[[Parameters, Tensor, Tensor, torch.Generator], Parameters]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,17 +51,26 @@ class FedSGD:
         for batch in batches(rows, self.batch_size, generator):
             yield batch[None]
 
+    def drawn_from(self, rows: int) -> int:
+        """How many rows a client with this many draws its batches from."""
+        return rows
+
     def exchange(self, plan: np.ndarray) -> Exchange:
         """The rules of a round, as the server knows them."""
         return Exchange(protocol="fedsgd", rows=plan.size, batch_size=plan.size)
 
-    def computation(self, learner: Learner) -> Computation:
-        """What the clients send, for (clients, 1, batch, width) inputs."""
+    def computation(self, learner: Learner, defense: Defense) -> Computation:
+        """What the clients compute, for (clients, 1, batch, width) inputs."""
+        private = defense.gradients(learner)
+        plain = Traced(lambda p, x, y: learner.gradients(p, x[:, 0], y[:, 0], noisy=learner.has_noise))
 
-        def gradients(parameters: Parameters, x: Tensor, y: Tensor) -> Parameters:
-            return learner.gradients(parameters, x[:, 0], y[:, 0], noisy=learner.has_noise)
+        def gradients(parameters: Parameters, x: Tensor, y: Tensor, random: torch.Generator) -> Parameters:
+            if private is None:
+                result: Parameters = plain(parameters, x, y)
+                return result
+            return private(for_each(len(x), parameters), x[:, 0], y[:, 0], random)
 
-        return Traced(gradients)
+        return gradients
 
     def aggregate(self, parameters: Parameters, updates: Sequence[Parameters], weights: Sequence[int]) -> Parameters:
         """One step of the server along the mean gradient. ``weights`` do not count here."""
@@ -86,6 +97,11 @@ def batches(rows: np.ndarray, size: int, generator: np.random.Generator) -> Iter
     while True:
         order = generator.permutation(rows)
         yield from order[: len(rows) // size * size].reshape(-1, size)
+
+
+def for_each(clients: int, parameters: Parameters) -> Parameters:
+    """The global parameters with a client axis; nothing is copied."""
+    return {name: value.expand(clients, *value.shape) for name, value in parameters.items()}
 
 
 def sum_over(parts: Sequence[Tensor]) -> Tensor:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from seepage._core import Progress, Streams, silent
+from seepage.defenses import Defense, Privacy, Undefended
 from seepage.federation.exposure import FINAL, Clock, Schedule
 from seepage.federation.fedsgd import Computation
 from seepage.federation.population import Population
@@ -35,8 +36,9 @@ class FederatedProtocol(Protocol):
 
     def clock(self, sizes: Sequence[int]) -> Clock: ...
     def work(self, rows: np.ndarray, generator: np.random.Generator) -> Iterator[np.ndarray]: ...
+    def drawn_from(self, rows: int) -> int: ...
     def exchange(self, plan: np.ndarray) -> Exchange: ...
-    def computation(self, learner: Learner) -> Computation: ...
+    def computation(self, learner: Learner, defense: Defense) -> Computation: ...
     def aggregate(
         self, parameters: Parameters, updates: Sequence[Parameters], weights: Sequence[int]
     ) -> Parameters: ...
@@ -60,12 +62,23 @@ class Round:
         raise KeyError(client)
 
 
-class Clients:
-    """Computes the updates of all clients, those with equal shapes in one vectorised call."""
+UNDEFENDED = Undefended()
 
-    def __init__(self, protocol: FederatedProtocol, population: Population) -> None:
+
+class Clients:
+    """Computes what all clients send, those with equal shapes in one vectorised call.
+
+    Args:
+        seed: of the defence's random numbers.
+    """
+
+    def __init__(
+        self, protocol: FederatedProtocol, population: Population, defense: Defense = UNDEFENDED, *, seed: int = 0
+    ) -> None:
         self.population = population
-        self._compute = protocol.computation(population.learner)
+        self._defense = defense
+        self._compute = protocol.computation(population.learner, defense)
+        self._random = torch.Generator().manual_seed(seed)
 
     def __call__(self, parameters: Parameters, plans: Plans) -> Round:
         shapes: dict[tuple[int, ...], list[int]] = {}
@@ -75,7 +88,8 @@ class Clients:
         updates = []
         for group in groups:
             places = torch.from_numpy(np.stack([plans[client] for client in group]))
-            updates.append(self._compute(parameters, self.population.x[places], self.population.y[places]))
+            x, y = self.population.x[places], self.population.y[places]
+            updates.append(self._defense.protect(self._compute(parameters, x, y, self._random), self._random))
         return Round(groups, updates)
 
 
@@ -85,11 +99,13 @@ def simulate(
     knowledge: Knowledge,
     streams: Streams,
     *,
+    defense: Defense = UNDEFENDED,
     progress: Progress = silent,
 ) -> Trace:
     """Train until the exposure target and record the attacked rounds.
 
-    Attacked updates are those the clients computed before the server averaged them. Validation is measured at every
+    Attacked updates are those the clients sent, before the server averaged them: a defence has acted on them, and the
+    server has nothing better to average. Validation is measured at every
     attack point and once per exposure; the test scores are those of the parameters with the lowest validation loss.
     """
     clock = protocol.clock(population.sizes)
@@ -99,7 +115,10 @@ def simulate(
         attacked.setdefault(number, []).append(name)
     checked = {clock.rounds_until(exposure) for exposure in range(1, int(protocol.exposure) + 1)} | {total}
     workers = [protocol.work(rows, streams.numpy("batches", client)) for client, rows in enumerate(population.owned)]
-    clients, parameters = Clients(protocol, population), population.learner.initial()
+    clients = Clients(protocol, population, defense, seed=streams.integer("defense"))
+    # A batch that is attacked again and again has random numbers of its own: being watched does not change training.
+    again = Clients(protocol, population, defense, seed=streams.integer("defense", "fixed batch"))
+    parameters = population.learner.initial()
     first: Plans | None = None
     points: list[AttackPoint] = []
     best = _Best(population)
@@ -111,7 +130,7 @@ def simulate(
             first = first or plans
             sent = clients(parameters, plans)
             if number in attacked:
-                shown, secret = (clients(parameters, first), first) if protocol.fixed_batch else (sent, plans)
+                shown, secret = (again(parameters, first), first) if protocol.fixed_batch else (sent, plans)
                 # The model that is attacked has seen the rounds before this one.
                 behind = clock.exposures(number - 1)
                 scores = best.offer(parameters, Moment(name="", round=number - 1, exposures=behind))
@@ -127,7 +146,7 @@ def simulate(
             if number in checked:
                 best.offer(parameters, Moment(name=FINAL, round=number, exposures=clock.exposures(number)))
             progress("training", number, total)
-    return best.trace(points)
+    return replace(best.trace(points), privacy=_privacy(protocol, population, defense, total, first or []))
 
 
 def known_space(population: Population, knowledge: Knowledge) -> Space:
@@ -141,6 +160,17 @@ def known_space(population: Population, knowledge: Knowledge) -> Space:
         known["low"] = torch.tensor([column.low for column in columns])
         known["high"] = torch.tensor([column.high for column in columns])
     return Space(layout=layout, standardised=population.encoder.standardise_onehot, **known)
+
+
+def _privacy(
+    protocol: FederatedProtocol, population: Population, defense: Defense, rounds: int, plans: Plans
+) -> tuple[Privacy, ...]:
+    """What the defence promises each client for the whole run, if it promises anything."""
+    promised = [
+        defense.privacy(plan.shape[1] / protocol.drawn_from(rows), rounds * len(plan))
+        for plan, rows in zip(plans, population.sizes, strict=True)
+    ]
+    return tuple(privacy for privacy in promised if privacy is not None)
 
 
 class _Best:

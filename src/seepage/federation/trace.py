@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seepage.data import Encoder, Statistics, Table
+from seepage.defenses import Privacy
 from seepage.observation import Observation
 
 
@@ -64,9 +65,16 @@ class AttackPoint:
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """A federated training run: its attack points in order, and the test scores of the best checkpoint."""
+    """A federated training run.
+
+    Args:
+        points: its attack points in order.
+        best, best_validation, test: the checkpoint of the lowest validation loss, and its scores.
+        privacy: what a defence promises each client for the whole run; empty if it promises nothing.
+    """
 
     points: tuple[AttackPoint, ...]
     best: Moment
     best_validation: Mapping[str, float]
     test: Mapping[str, float]
+    privacy: tuple[Privacy, ...] = ()

@@ -1,0 +1,12 @@
+"""No defence: updates are sent as they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seepage.defenses.defense import Defense
+
+
+@dataclass(frozen=True, kw_only=True)
+class Undefended(Defense):
+    """The update is sent as it is. What every defence is compared with."""
