@@ -1,15 +1,33 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from seepage._core import InputError, Streams
-from seepage.results import ATTACK, BASELINES, WHOLE, Cell, Measure, Record, Run, Summary, bootstrap, summarise_cells
+from seepage.results import (
+    ATTACK,
+    BASELINES,
+    BUCKETS,
+    PRIOR,
+    WHOLE,
+    Cell,
+    Interval,
+    Kind,
+    Measure,
+    Record,
+    Run,
+    Summary,
+    bootstrap,
+    places,
+    summarise_cells,
+)
 
 CELL = Cell(
     dataset="adult", protocol="fedsgd", model="mlp", batch_size=8, attack_point="final", attack="gradient_matching"
@@ -140,3 +158,47 @@ def test_a_summary_shows_itself() -> None:
     assert "&lt;adult&gt;" in page
     assert "gradient_matching" in page
     assert Summary.from_json(summary.to_json()).cells == summary.cells
+
+
+def doubting(client: int, cells: int, accuracy: float, **more: float) -> Record:
+    made = record(0.9, client=client)
+    bucket = BUCKETS["categorical"][0]
+    values = {Measure(ATTACK, bucket.scope, bucket.cells): float(cells)}
+    values |= {Measure(source, bucket.scope, bucket.accuracy): accuracy for source in (ATTACK, PRIOR)}
+    values |= {Measure(ATTACK, WHOLE, name): value for name, value in more.items()}
+    return dataclasses.replace(made, values=dict(made.values) | values)
+
+
+def test_buckets_are_pooled_over_all_their_cells() -> None:
+    records = [record(0.9), doubting(1, 30, 0.5, doubt_cat=0.1), doubting(2, 10, 1.0, doubt_cat=0.3)]
+    (cell,) = summarise_cells(records, COLUMNS)
+    (bucket,) = cell["doubt"]
+    assert (bucket["kind"], bucket["low"], bucket["high"], bucket["cells"]) == ("categorical", 0.0, 0.2, 40)
+    assert bucket["attack"]["mean"] == pytest.approx(25 / 40)
+    assert bucket["prior"] == bucket["attack"]
+    assert 0.5 <= bucket["attack"]["low"] <= bucket["attack"]["high"] <= 1.0
+    assert cell["metrics"]["doubt_cat"]["mean"] == pytest.approx(0.2)  # the first batch had none
+    json.dumps(cell, allow_nan=False)
+
+
+def test_without_doubt_there_are_no_buckets() -> None:
+    (cell,) = summarise_cells([record(0.9)], COLUMNS)
+    assert cell["doubt"] == []
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=9), st.integers(1, 50))
+def test_equal_weights_are_no_weights(values: list[float], weight: int) -> None:
+    plain, weighted = bootstrap(values), bootstrap(values, [weight] * len(values))
+    assert plain is not None
+    assert weighted is not None
+    assert dataclasses.astuple(weighted) == pytest.approx(dataclasses.astuple(plain))
+
+
+def test_batches_without_weight_are_left_out() -> None:
+    assert bootstrap([0.25, float("nan"), 0.9], [3, 1, 0]) == Interval(0.25, None, None)
+
+
+@given(st.sampled_from(sorted(BUCKETS)), st.floats(0, 1))
+def test_every_doubt_has_one_bucket(kind: Kind, doubt: float) -> None:
+    bucket = BUCKETS[kind][int(places(kind, np.array([doubt]))[0])]
+    assert bucket.low <= doubt <= bucket.high

@@ -9,9 +9,10 @@ import numpy as np
 
 from seepage.data import Encoder, Table
 from seepage.federation import Truth
-from seepage.metrics.baselines import GUESSERS, Guess
+from seepage.metrics.baselines import GUESSERS, Guess, prior
 from seepage.metrics.matching import l1_cost, match_rows
 from seepage.metrics.reference import Reference
+from seepage.metrics.trust import doubt_measures
 from seepage.observation import Claim, Knowledge
 from seepage.results import ATTACK, WHOLE, Measure
 
@@ -47,7 +48,13 @@ class Evaluator:
         client = self._client(truth.client_rows)
         sheet = _Sheet(truth, client, self.whole if self.deviation == "global" else client)
         guess = truth.encoder.decode(claim.rows, truth.statistics, project=knowledge.ranges)
-        values = sheet.measures(ATTACK, guess) | sheet.diagnostics(guess)
+        cost = sheet.cost(guess)
+        order = match_rows(cost)
+        values = sheet.measures(ATTACK, guess, order) | sheet.diagnostics(guess, cost, order)
+        if claim.doubt is not None:
+            right = sheet.right(guess, order)
+            guessed = sheet.right(prior(len(truth.rows), client, self.whole, generator), np.arange(len(truth.rows)))
+            values |= doubt_measures(claim.doubt[order], right, guessed, len(truth.rows.schema.numeric))
         if claim.labels is not None and truth.rows.schema.target.classes:
             values[Measure(ATTACK, WHOLE, "label_accuracy")] = label_accuracy(claim.labels, truth.rows.target)
         # Matching takes the cube of the rows; a large batch averages over its own rows already.
@@ -117,10 +124,9 @@ class _Sheet:
         claimed = self.encoder.encode(Table(self.schema, *guess, self.rows.target), self.statistics)
         return l1_cost(self.encoded, claimed)
 
-    def measures(self, source: str, guess: Guess) -> dict[Measure, float]:
-        """Accuracies of a guess after matching, whole and per column."""
-        order = match_rows(self.cost(guess))
-        right = self.right(guess, order)
+    def measures(self, source: str, guess: Guess, order: np.ndarray | None = None) -> dict[Measure, float]:
+        """Accuracies of a guess after matching (in this order, if it is known), whole and per column."""
+        right = self.right(guess, match_rows(self.cost(guess)) if order is None else order)
         numeric = len(self.schema.numeric)
         share = right.mean(1)
         scores = {
@@ -136,11 +142,9 @@ class _Sheet:
         values |= {Measure(source, name, "accuracy"): float(right[:, j].mean()) for j, name in enumerate(names)}
         return values
 
-    def diagnostics(self, guess: Guess) -> dict[Measure, float]:
+    def diagnostics(self, guess: Guess, cost: np.ndarray, order: np.ndarray) -> dict[Measure, float]:
         """Numbers that help to read the accuracies; only for the attack."""
         numbers, codes = guess
-        cost = self.cost(guess)
-        order = match_rows(cost)
         count = self.right_counts(guess)
         by_accuracy = match_rows(-count)
         columns = max(len(self.schema.columns), 1)

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 ATTACK = "attack"
-BASELINES = ("prior", "uniform", "marginal")
+PRIOR = "prior"
+BASELINES = (PRIOR, "uniform", "marginal")
 WHOLE = ""  # the scope of a number about all columns together
 
 
@@ -32,7 +33,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Measure:
-    """The name of a number: whose (``attack`` or a baseline), about which column (``WHOLE`` for all), and what."""
+    """The name of a number: whose (``attack`` or a baseline), about what, and which metric.
+
+    ``scope`` is a column's name, ``WHOLE`` for all columns together, or a bucket of doubt (``Bucket.scope``).
+    """
 
     source: str
     scope: str

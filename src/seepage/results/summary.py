@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import html
 import json
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from seepage._core import InputError, Outcome
+from seepage.results.buckets import BUCKETS, Bucket
 from seepage.results.interval import bootstrap
-from seepage.results.record import ATTACK, BASELINES, WHOLE, Cell, Measure, Record
+from seepage.results.record import ATTACK, BASELINES, PRIOR, WHOLE, Cell, Measure, Record
 
 SCHEMA_VERSION = 1
 
@@ -123,8 +125,8 @@ def summarise_cells(records: Sequence[Record], columns: Sequence[dict[str, Any]]
 def _cell(cell: Cell, records: Sequence[Record], columns: Sequence[dict[str, Any]]) -> dict[str, Any]:
     scored = [record for record in records if record.scored]
     outcomes = Counter(record.outcome for record in records)
-    first = scored[0].values if scored else {}
-    metrics = [key.metric for key in first if key.source == ATTACK and key.scope == WHOLE]
+    keys = (key for record in scored for key in record.values)
+    metrics = dict.fromkeys(key.metric for key in keys if key.source == ATTACK and key.scope == WHOLE)
     rows = sum(record.rows for record in scored)
     failures = {code: count for code, count in outcomes.items() if code not in _SCORED}
     return asdict(cell) | {
@@ -144,12 +146,26 @@ def _cell(cell: Cell, records: Sequence[Record], columns: Sequence[dict[str, Any
         "gain": {name: _gain(scored, name, "accuracy") for name in BASELINES},
         "emr_baselines": {name: _interval(scored, Measure(name, WHOLE, "emr")) for name in BASELINES},
         "emr_gain": {name: _gain(scored, name, "emr") for name in BASELINES},
+        "doubt": [entry for kind in BUCKETS.values() for bucket in kind if (entry := _bucket(scored, bucket))],
         "columns": [column | _column(scored, column["name"]) for column in columns],
     }  # fmt: skip
 
 
 def _column(scored: Sequence[Record], name: str) -> dict[str, dict[str, float | None] | None]:
     return {source: _interval(scored, Measure(source, name, "accuracy")) for source in (ATTACK, *BASELINES)}
+
+
+def _bucket(scored: Sequence[Record], bucket: Bucket) -> dict[str, Any] | None:
+    """What became of the cells of this doubt, all batches together; nothing when there are none."""
+    cells = [record.values.get(Measure(ATTACK, bucket.scope, bucket.cells), 0.0) for record in scored]
+    if not sum(cells):
+        return None
+    return {
+        "kind": bucket.kind,
+        "low": bucket.low if math.isfinite(bucket.low) else None,
+        "high": bucket.high if math.isfinite(bucket.high) else None,
+        "cells": round(sum(cells)),
+    } | {source: _interval(scored, Measure(source, bucket.scope, bucket.accuracy), cells) for source in (ATTACK, PRIOR)}
 
 
 _SCORED = {outcome.code for outcome in Outcome if outcome.scored}
@@ -161,8 +177,10 @@ def _outcome(outcomes: Counter[str], failures: dict[str, int], any_scored: bool)
     return max(sorted(pool), key=lambda code: pool[code])
 
 
-def _interval(records: Sequence[Record], measure: Measure) -> dict[str, float | None] | None:
-    interval = bootstrap([record.values.get(measure, float("nan")) for record in records])
+def _interval(
+    records: Sequence[Record], measure: Measure, weights: Sequence[float] | None = None
+) -> dict[str, float | None] | None:
+    interval = bootstrap([record.values.get(measure, float("nan")) for record in records], weights)
     return interval.to_dict() if interval else None
 
 
