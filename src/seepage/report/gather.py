@@ -11,6 +11,7 @@ from typing import Any
 
 from seepage._core import InputError, Outcome
 from seepage.report import words
+from seepage.report.trust import TrustView, gather_trust
 from seepage.report.utility import UtilityView, gather_utility
 from seepage.report.verdict import ColumnReading, Leak, Verdict, conclude
 from seepage.results import BASELINES, Cell, Interval, Summary
@@ -124,6 +125,7 @@ class Page:
     verdict: Verdict
     leaks: tuple[Leak, ...]
     columns: tuple[ColumnView, ...]
+    trust: TrustView | None
     choices: tuple[Choice, ...]
     trends: tuple[Trend, ...]
     utility: UtilityView
@@ -159,6 +161,7 @@ def gather(summary: Summary) -> Page:
         verdict=conclude(leaks, _worst_columns(leaks, summary.cells), safest),
         leaks=leaks,
         columns=gather_columns(document["dataset"]["columns"], leaks, summary.cells),
+        trust=gather_trust(leaks, summary.cells, document["settings"]),
         choices=choices,
         trends=gather_trends(leaks),
         utility=gather_utility(summary.utility, leaks, str(document["dataset"].get("task"))),

@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from seepage.report import words
 from seepage.report.gather import ColumnView, Page, Trend
+from seepage.report.trust import TrustGroup
 from seepage.report.utility import UtilityView
 from seepage.report.verdict import Leak
 from seepage.results import Interval
@@ -254,6 +255,48 @@ def _trend(view: Trend, palette: Palette, height: int) -> go.Figure:
     return figure
 
 
+def trust(group: TrustGroup) -> Plot:
+    """Share of cells right by the attacker's own doubt about them."""
+    height = 120 + 34 * len(group.bars)
+    description = (
+        f"Bar plot of {words.plural(len(group.bars), 'bar')}: the share of cells right by {group.measure}. "
+        f"{group.sentence} The table below holds the same numbers."
+    )
+    return _plot(f"plot-trust-{group.kind}", description, lambda palette: _trust(group, palette, height), height, 280)
+
+
+def _trust(group: TrustGroup, palette: Palette, height: int) -> go.Figure:
+    places = list(range(len(group.bars)))
+    color = palette.guesses["prior"]
+    figure = go.Figure()
+    figure.add_bar(
+        x=[100 * bar.attack.mean for bar in group.bars],
+        y=places,
+        orientation="h",
+        width=0.62,
+        name="read by the attack",
+        marker={"color": palette.attack},
+        error_x=_error([bar.attack for bar in group.bars], palette.ink),
+        hovertemplate="%{x:.0f} %<extra>%{fullData.name}</extra>",
+    )
+    figure.add_scatter(
+        x=[100 * bar.prior.mean if bar.prior else None for bar in group.bars],
+        y=places,
+        mode="markers",
+        name="guess of the same cells",
+        marker={"symbol": "diamond", "size": 10, "color": color, "line": {"width": 2, "color": palette.surface}},
+        hovertemplate="%{x:.0f} %<extra>%{fullData.name}</extra>",
+    )
+    _dress(figure, palette, height)
+    figure.update_xaxes(title_text="share of cells right, %", range=[0, 102], showgrid=True)
+    figure.update_yaxes(
+        tickvals=places,
+        ticktext=[f"{bar.label}<br>{words.plural(bar.cells, 'cell')}" for bar in group.bars],
+        range=[len(places) - 0.5, -0.5],
+    )
+    return figure
+
+
 def utility(view: UtilityView) -> Plot | None:
     """Model quality against leakage, one marker per model and moment."""
     known = [point for point in view.points if point.leak and point.validation.get(view.score or "") is not None]
@@ -290,11 +333,13 @@ def _utility(view: UtilityView, palette: Palette, height: int) -> go.Figure:
 
 def plots_of(page: Page) -> dict[str, Plot | None]:
     """All figures of the page, by the name the template knows them by."""
-    drawn = {
+    drawn: dict[str, Plot | None] = {
         "leakage": leakage(page.leaks),
         "columns": columns(page.columns, page.leaks),
         "utility": utility(page.utility),
     }
+    groups = page.trust.groups if page.trust else ()
+    drawn |= {f"trust_{group.kind}": trust(group) for group in groups}
     return drawn | {view.dimension: trend(view) for view in page.trends}
 
 
