@@ -4,14 +4,17 @@ import math
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from seepage._core import Streams
+from seepage.attacks.inversion import Inversion, tableak, tableak_no_pooling, tableak_no_softmax
 from seepage.attacks.inversion.pooling import align, doubt
 from seepage.attacks.inversion.pooling.doubt import FLOOR
 from seepage.data import Layout
+from seepage.observation import Space
 
 LAYOUT = Layout(2, (3, 1, 2))
 LOWEST = 0.5 + 0.5 * math.log(2 * math.pi * FLOOR**2)
@@ -94,3 +97,33 @@ def test_the_slot_for_unknown_categories_is_no_answer() -> None:
     layout = Layout(0, (3,), embedded=True)
     runs = np.array([[[0.5, 0.0, 0.5], [0.25, 0.25, 0.5], [0.0, 0.0, 1.0]]])
     assert doubt(runs, layout, probabilities=True)[:, 0] == pytest.approx([0, 1, 1], abs=1e-9)
+
+
+def claimed(attack: Inversion, runs: np.ndarray, losses: np.ndarray, space: Space) -> np.ndarray:
+    found = attack._claim(runs, losses, space).doubt
+    assert found is not None
+    return found
+
+
+def test_a_claim_tells_its_doubt_and_diverged_restarts_have_no_say() -> None:
+    runs, space = some_runs(1, 4), Space(layout=LAYOUT)
+    broken = runs.copy()
+    broken[1] = np.nan
+    losses = np.array([0.1, np.inf, 0.3, 0.2])
+    found = claimed(tableak(), broken, losses, space)
+    kept = [0, 2, 3]
+    assert np.allclose(found, doubt(align(runs[kept], losses[kept]), LAYOUT, probabilities=True))
+    assert (
+        claimed(tableak(), runs, np.zeros(4), space) == claimed(tableak_no_pooling(), runs, np.zeros(4), space)
+    ).all()
+
+
+def test_free_blocks_vote_in_raw_units() -> None:
+    """Standardised inputs are compared only after the shift and scale of each category are undone."""
+    layout = Layout(0, (2,))
+    shift, scale = torch.tensor([0.99, 0.01]), torch.tensor([0.1, 0.1])
+    space = Space(layout=layout, standardised=True, shift=shift, scale=scale)
+    runs = np.array([[[-0.2, 0.1]], [[0.1, -0.2]]])  # raw: (0.97, 0.02) and (1.0, -0.01)
+    assert claimed(tableak_no_softmax(), runs, np.zeros(2), space)[0, 0] == pytest.approx(0, abs=1e-9)
+    unknown = Space(layout=layout, standardised=True)
+    assert claimed(tableak_no_softmax(), runs, np.zeros(2), unknown)[0, 0] == pytest.approx(1)
