@@ -18,6 +18,8 @@ COMMANDS = (
     ["data", "schema"],
     ["attacks"],
     ["attacks", "list"],
+    ["defenses"],
+    ["defenses", "list"],
     ["env"],
 )
 PAGE = Path(__file__).parent / "reference" / "cli.md"

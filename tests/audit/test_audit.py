@@ -70,7 +70,8 @@ def test_the_summary_has_the_documented_fields() -> None:
     assert set(cell["baselines"]) == {"prior", "uniform", "marginal"}
     assert [column["name"] for column in cell["columns"]] == ["age", "colour", "size", "smoker"]
     page = (Path(__file__).parents[2] / "docs" / "reference" / "summary.md").read_text()
-    for name in [*document, *cell, *cell["metrics"]]:
+    promise = audited(defenses="dp_sgd:0.5", exposure=0, attack_points="initialized").document["privacy"][0]
+    for name in [*document, *cell, *cell["metrics"], *document["utility"][0], *promise]:
         assert f"`{name}`" in page, f"{name} is not documented"
     best = [entry for entry in document["utility"] if entry["attack_point"] == "best"]
     assert best
@@ -168,6 +169,7 @@ def test_sensitive_columns_are_marked() -> None:
 
 def test_the_command_repeats_the_audit() -> None:
     changed = {"protocol": "fedavg", "local_rows": None, "model_options": {"width": 64}}
+    changed |= {"models": ("mlp", "mlp:depth=3"), "defense": "dp_sgd:0.5"}
     settings = make_settings(batch_sizes=(1, 8), labels_known=False, **changed)
     request = Request(data="my file.csv", target="y", drop=("a", "b"))
     words = shlex.split(command_line(request, settings))
@@ -175,6 +177,8 @@ def test_the_command_repeats_the_audit() -> None:
     for option, value in (
         ("--batch-size", "1,8"),
         ("--model-option", "width=64"),
+        ("--model", "mlp,mlp:depth=3"),
+        ("--defense", "dp_sgd:noise=0.5"),
         ("--drop", "a,b"),
         ("--local-rows", "all"),
     ):
@@ -186,6 +190,23 @@ def test_the_command_repeats_the_audit() -> None:
     ("options", "message"),
     [
         ({"model": "resnt"}, "Unknown model 'resnt'.*Did you mean 'resnet'"),
+        ({"models": ("mlp", "mlp")}, "each once"),
+        ({"model": "mlp", "models": "mlp"}, "use 'models' alone"),
+        ({"model": "mlp:widht=3"}, "Did you mean 'width'"),
+        ({"model": "mlp:width=-1"}, "width and depth are at least 1"),
+        ({"model": "mlp:64"}, "has no name; write option=value"),
+        ({"defenses": "gausian_noise"}, "Unknown defence 'gausian_noise'.*Did you mean 'gaussian_noise'"),
+        ({"defenses": "gaussian_noise:devation=1"}, "Did you mean 'deviation'"),
+        ({"defenses": "gaussian_noise:-0.1"}, "0 or above"),
+        ({"defenses": "gaussian_noise:nan"}, "finite number"),
+        ({"defenses": "gaussian_noise:much"}, "must be of type float"),
+        ({"defenses": "top_k:2"}, "above 0 and at most 1"),
+        ({"defenses": "quantisation:bits=1.5"}, "must be of type int"),
+        ({"defenses": "none:1"}, "has no name"),
+        ({"defenses": "none:noise=1"}, "it has none"),
+        ({"defenses": ("top_k:0.1", "top_k:share=0.10")}, "each once"),
+        ({"attacks": "tableak:stepz=3"}, "Did you mean 'steps'"),
+        ({"attacks": "tableak:steps=0"}, "at least 1"),
         ({"attacks": ("gradient_maching",)}, "Did you mean 'gradient_matching'"),
         ({"protocol": "fedsdg"}, "Did you mean 'fedsgd'"),
         ({"partition": "iidd"}, "Did you mean 'iid'"),
@@ -227,6 +248,58 @@ def test_bad_input_is_one_clear_sentence(options: dict[str, Any], message: str) 
     with pytest.raises(InputError, match=message) as caught:
         audited(**options)
     assert "\n" not in str(caught.value)
+
+
+def test_every_combination_is_tested_and_a_federation_is_trained_once_for_all_attacks() -> None:
+    summary = audited(
+        models=("mlp", "mlp:width=8"), defenses=("none", "gaussian_noise:0.1"), batch_sizes=(1, 2),
+        attacks=("gradient_matching", "dlg:steps=5"), exposure=0, attack_points="initialized",
+        attack_options={"steps": 2},
+    )  # fmt: skip
+    tested = {(c["model"], c["defense"], c["batch_size"], c["attack"]) for c in summary.cells}
+    assert len(tested) == len(summary.cells) == 16
+    assert ("mlp:width=8", "gaussian_noise:deviation=0.1", 2, "dlg:steps=5") in tested
+    trained = [(u["model"], u["defense"], u["batch_size"]) for u in summary.utility if u["attack_point"] == "best"]
+    assert len(trained) == len(set(trained)) == 8
+    sizes = {u["model"]: u["parameters"] for u in summary.utility}
+    assert sizes["mlp:width=8"] < sizes["mlp"]
+
+
+def test_adding_a_defence_changes_nothing_else() -> None:
+    alone, beside = audited(), audited(defenses=("none", "quantisation:4"))
+    plain = [cell for cell in beside.cells if cell["defense"] == "none"]
+    assert [cell["metrics"] for cell in plain] == [cell["metrics"] for cell in alone.cells]
+    assert [entry for entry in beside.utility if entry["defense"] == "none"] == alone.utility
+
+
+def test_noise_hides_rows_and_costs_utility() -> None:
+    summary = audited(
+        defenses=("none", "gaussian_noise:10"), batch_sizes=1, exposure=5, learning_rate=0.05,
+        attack_options={"steps": 300},
+    )  # fmt: skip
+    read = {cell["defense"]: cell["metrics"]["accuracy"]["mean"] for cell in summary.cells[::2]}
+    assert read["none"] > read["gaussian_noise:deviation=10"] + 0.2
+    final = {u["defense"]: u["validation"]["loss"] for u in summary.utility if u["attack_point"] == "final"}
+    assert final["gaussian_noise:deviation=10"] > final["none"]
+
+
+def test_dp_sgd_states_epsilon_for_every_client() -> None:
+    document = audited(defenses=("none", "dp_sgd:clip=1:noise=1", "dp_sgd:noise=0")).document
+    promised = [entry for entry in document["privacy"] if entry["defense"] == "dp_sgd:clip=1:noise=1"]
+    assert [entry["client"] for entry in promised] == [0, 1, 2]
+    assert all(0 < entry["epsilon"] < 100 and entry["delta"] == 1e-5 for entry in promised)
+    assert all(entry["steps"] == entry["rounds"] for entry in promised)
+    assert [entry["epsilon"] for entry in document["privacy"] if entry["defense"] == "dp_sgd:noise=0"] == [None] * 3
+    assert audited().document["privacy"] == []
+
+
+def test_the_threat_model_says_what_is_known_of_a_defence() -> None:
+    plain, defended = audited().document, audited(defenses="top_k:0.5").document
+    assert "Which defence the clients use, and its settings." in defended["threat_model"]["knows"]
+    assert "The random numbers of the defence." in defended["threat_model"]["does_not_know"]
+    assert not any("defence" in sentence for sentence in plain["threat_model"]["knows"])
+    assert any("none was in place" in sentence for sentence in plain["not_tested"])
+    assert any("Other defences than top_k:share=0.5" in sentence for sentence in defended["not_tested"])
 
 
 def test_names_are_those_of_the_issue() -> None:

@@ -22,4 +22,4 @@ def test_list_shows_every_attack_with_its_needs_and_paper() -> None:
 def test_list_as_json() -> None:
     facts = json.loads(CliRunner().invoke(app, ["list", "--json"], catch_exceptions=False).output)
     assert [fact["name"] for fact in facts] == list(ATTACKS)
-    assert set(facts[0]) == {"name", "about", "needs", "paper"}
+    assert set(facts[0]) == {"name", "about", "needs", "paper", "options"}

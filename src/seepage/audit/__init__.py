@@ -3,23 +3,29 @@
 import sys
 
 from seepage.audit.api import audit, run
-from seepage.audit.catalogue import ATTACKS, MODELS, make_attack, make_model
+from seepage.audit.catalogue import ATTACKS, DEFENSES, MODELS, listed, make_attack, make_defense, make_model
 from seepage.audit.document import command_line
+from seepage.audit.plan import prepare, read_plan
 from seepage.audit.settings import Settings, make_settings
 from seepage.audit.source import Request, Source, open_source
 
 __all__ = [
     "ATTACKS",
+    "DEFENSES",
     "MODELS",
     "Request",
     "Settings",
     "Source",
     "audit",
     "command_line",
+    "listed",
     "make_attack",
+    "make_defense",
     "make_model",
     "make_settings",
     "open_source",
+    "prepare",
+    "read_plan",
     "run",
 ]
 

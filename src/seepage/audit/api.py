@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from seepage._core import Progress, silent
 from seepage.audit.document import command_line, make_summary, versions
+from seepage.audit.plan import prepare
 from seepage.audit.runner import check_audit, run_audit
-from seepage.audit.settings import Settings, make_settings
-from seepage.audit.source import Request, Source, open_source
+from seepage.audit.settings import Settings
+from seepage.audit.source import Source, open_source
 from seepage.results import SCHEMA_VERSION, Run, Summary
 
 
@@ -30,8 +30,9 @@ def audit(
         out: a folder for records and summary; nothing is written without it.
         progress: called with a label, the work done and the whole.
         options: what :class:`Request` says about the table (``task``, ``drop``, ``sensitive``, ``group``, ``schema``,
-            ``path``) and anything of :class:`Settings` (``protocol``, ``model``, ``batch_sizes``, ``attacks``,
-            ``trials``, ``seed``, ...).
+            ``path``) and anything of :class:`Settings` (``protocol``, ``models``, ``defenses``, ``batch_sizes``,
+            ``attacks``, ``trials``, ``seed``, ...). Models, defences and attacks are names or specs such as
+            ``"gaussian_noise:0.01"``.
 
     Returns:
         The summary; in a notebook it shows itself as a table.
@@ -46,19 +47,9 @@ def audit(
         >>> result.cells[0]["trials"]
         2
     """
-    about = {name: options.pop(name) for name in _ABOUT if name in options}
-    for name in ("schema", "path"):
-        about[name] = Path(about[name]) if about.get(name) else None
-    for name in ("drop", "sensitive"):
-        value = about.get(name, ())
-        about[name] = (value,) if isinstance(value, str) else tuple(value)
-    settings = make_settings(**options)
-    request = Request(data=data, target=target, **about)
+    request, settings = prepare({"data": data, "target": target} | options)
     command = command_line(request, settings)
     return run(open_source(request), settings, out=Path(out) if out else None, command=command, progress=progress)
-
-
-_ABOUT = {field.name for field in fields(Request)} - {"data", "target"}
 
 
 def run(source: Source, settings: Settings, *, out: Path | None, command: str, progress: Progress = silent) -> Summary:

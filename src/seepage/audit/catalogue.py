@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any
 
-from seepage._core import InputError, unknown_name
+from seepage._core import unknown_name
 from seepage.attacks import Attack, inversion
+from seepage.audit.spec import Spec, options_of, with_options
+from seepage.defenses import DPSGD, Defense, GaussianNoise, Quantisation, TopK, Undefended
 from seepage.models import Architecture, FTTransformer, Linear, ResNet, TabNet, small_mlp, tableak_mlp
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Something in the catalogue: how it is made, one line about it, what it must know, and its paper."""
+    """Something in the catalogue.
+
+    Args:
+        make: how it is made.
+        about: one line about it.
+        needs: what an attack must know.
+        paper: where it comes from.
+        main: the option that a bare value of a spec sets: ``top_k:0.1``.
+    """
 
     make: Callable[[], Any]
     about: str
     needs: str = ""
     paper: str = ""
+    main: str = ""
 
 
 MODELS: dict[str, Entry] = {
@@ -71,32 +82,77 @@ ATTACKS: dict[str, Entry] = {
 }
 
 
-def make_model(name: str, options: Mapping[str, str] | None = None) -> Architecture:
-    """The architecture of this name, with options such as ``{"width": "64"}``."""
-    if name not in MODELS:
-        raise unknown_name("model", name, MODELS)
-    architecture: Architecture = with_options(MODELS[name].make(), f"option of model {name!r}", options or {})
+DEFENSES: dict[str, Entry] = {
+    "none": Entry(Undefended, "Updates are sent as they are."),
+    "gaussian_noise": Entry(
+        GaussianNoise,
+        "Noise of this deviation on every entry of the update; no guarantee by itself.",
+        paper="Vero et al., Data Leakage in Tabular Federated Learning, 2022 (document 000)",
+        main="deviation",
+    ),
+    "dp_sgd": Entry(
+        DPSGD,
+        "Every row's gradient is clipped and noise is added, in each local step; states epsilon per client.",
+        paper="Abadi et al., Deep Learning with Differential Privacy, CCS 2016",
+        main="noise",
+    ),
+    "top_k": Entry(
+        TopK,
+        "Only this share of the entries is sent, the largest ones.",
+        paper="Lin et al., Deep Gradient Compression, ICLR 2018",
+        main="share",
+    ),
+    "quantisation": Entry(
+        Quantisation,
+        "Every entry is sent with this many bits; 1 is the sign with the tensor's mean magnitude.",
+        paper="Alistarh et al., QSGD, NeurIPS 2017; Bernstein et al., signSGD, ICML 2018",
+        main="bits",
+    ),
+}
+
+
+def make_model(spec: str, options: Mapping[str, str] | None = None) -> Architecture:
+    """The architecture of a spec such as ``mlp:width=64``; ``options`` are for those that the spec leaves open."""
+    architecture: Architecture = _made("model", MODELS, spec, options)[0]
     return architecture
 
 
-def make_attack(name: str, options: Mapping[str, str] | None = None) -> Attack:
-    """The attack of this name, with options such as ``{"steps": "1000"}``."""
-    if name not in ATTACKS:
-        raise unknown_name("attack", name, ATTACKS)
-    attack: Attack = with_options(ATTACKS[name].make(), f"option of attack {name!r}", options or {})
+def make_attack(spec: str, options: Mapping[str, str] | None = None) -> Attack:
+    """The attack of a spec such as ``tableak:steps=500``; ``options`` are for those that the spec leaves open."""
+    attack: Attack = _made("attack", ATTACKS, spec, options)[0]
     return attack
 
 
-def with_options(instance: Any, what: str, options: Mapping[str, str]) -> Any:
-    """A frozen dataclass with some fields changed; text becomes the type of the field's default."""
-    known = {f.name: f.default for f in fields(instance) if f.init and f.default is not MISSING}
-    changes = {}
-    for name, text in options.items():
-        if name not in known:
-            raise unknown_name(what, name, known)
-        kind = type(known[name])
-        try:
-            changes[name] = kind(text)
-        except ValueError:
-            raise InputError(f"The {what} {name!r} is {text!r}; it must be of type {kind.__name__}.") from None
-    return replace(instance, **changes)
+def make_defense(spec: str) -> Defense:
+    """The defence of a spec such as ``dp_sgd:clip=1:noise=0.5``, or ``gaussian_noise:0.01``."""
+    defense: Defense = _made("defence", DEFENSES, spec)[0]
+    return defense
+
+
+def written_out(kind: str, text: str) -> str:
+    """A spec as it stands in a cell: every option named, numbers in one way of writing, mistakes told."""
+    catalogues = {"model": MODELS, "attack": ATTACKS, "defence": DEFENSES}
+    return _made(kind, catalogues[kind], text)[1]
+
+
+def listed(catalogue: Mapping[str, Entry]) -> list[dict[str, Any]]:
+    """The entries of a catalogue as facts, with their options."""
+    return [
+        {"name": name, "about": entry.about, "needs": entry.needs, "paper": entry.paper}
+        | {"options": options_of(entry.make())}
+        for name, entry in catalogue.items()
+    ]
+
+
+def _made(
+    kind: str, catalogue: Mapping[str, Entry], text: str, options: Mapping[str, str] | None = None
+) -> tuple[Any, str]:
+    """What a spec names, and the spec written out."""
+    spec = Spec.read(text)
+    if spec.name not in catalogue:
+        raise unknown_name(kind, spec.name, catalogue)
+    entry = catalogue[spec.name]
+    what = f"option of {kind} {spec.name!r}"
+    own = spec.named(entry.main, kind)
+    made = with_options(entry.make(), what, {**(options or {}), **own})
+    return made, spec.written_out(made, own)

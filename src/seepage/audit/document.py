@@ -39,6 +39,7 @@ def make_summary(
         "threat_model": threat_model(settings),
         "cells": summarise_cells(findings.records, columns),
         "utility": findings.utility,
+        "privacy": findings.privacy,
         "not_tested": not_tested(settings),
     }
     if settings.reveal:
@@ -75,6 +76,9 @@ def threat_model(settings: Settings) -> dict[str, Any]:
         "fedavg": "Each client's change of the model after local training, in every attacked round, before averaging.",
     }
     described = settings.knowledge.describe()
+    if settings.defended:
+        described["knows"].append("Which defence the clients use, and its settings.")
+        described["does_not_know"].append("The random numbers of the defence.")
     return {
         "adversary": "An honest-but-curious server: it follows the protocol and tries to read rows from the updates.",
         "sees": [sent[settings.protocol], "The global model of every round."],
@@ -87,7 +91,7 @@ def not_tested(settings: Settings) -> list[str]:
     other = "FedAvg" if settings.protocol == "fedsgd" else "FedSGD"
     sentences = [
         "Stronger attacks than the ones listed. A low number here is not a proof of privacy.",
-        "Defences: none was in place (no noise, no clipping, no secure aggregation).",
+        _defences_left_out(settings),
         f"Other protocols ({other}), other models and other batch sizes than the ones listed.",
         "A malicious server, or clients that attack each other.",
         "Membership and property inference.",
@@ -95,6 +99,15 @@ def not_tested(settings: Settings) -> list[str]:
     if settings.labels_known:
         sentences.append("An attacker without the labels, which is weaker.")
     return sentences
+
+
+def _defences_left_out(settings: Settings) -> str:
+    if not settings.defended:
+        return "Defences: none was in place (no noise, no clipping, no secure aggregation)."
+    return (
+        f"Other defences than {', '.join(settings.defended)}, secure aggregation, and attacks that were made for the "
+        "defence they meet: one that models it can read more."
+    )
 
 
 def command_line(request: Request, settings: Settings) -> str:
@@ -110,7 +123,13 @@ def command_line(request: Request, settings: Settings) -> str:
 
 
 DEFAULTS = Settings()
-_NAMES = {"batch_sizes": "batch-size", "model_options": "model-option", "attack_options": "attack-option"}
+_NAMES = {
+    "models": "model",
+    "defenses": "defense",
+    "batch_sizes": "batch-size",
+    "model_options": "model-option",
+    "attack_options": "attack-option",
+}
 _FLAGS = {"labels_known": "--labels-unknown", "local_statistics": "--global-statistics"}  # true unless said
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import torch
 
 from seepage._core import InputError, Outcome, Progress, SeepageError, Streams, silent
 from seepage.attacks import Attack
-from seepage.audit.catalogue import make_attack, make_model
+from seepage.audit.catalogue import make_attack, make_defense, make_model
 from seepage.audit.settings import Settings
 from seepage.audit.source import Source
 from seepage.data import Encoder, Table
@@ -29,7 +30,17 @@ class Findings:
 
     records: list[Record] = field(default_factory=list)
     utility: list[dict[str, Any]] = field(default_factory=list)
+    privacy: list[dict[str, Any]] = field(default_factory=list)
     revealed: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What one federation is trained with."""
+
+    model: str
+    defense: str
+    batch_size: int
 
 
 @dataclass(frozen=True)
@@ -44,18 +55,22 @@ class Target:
 
 
 def run_audit(source: Source, settings: Settings, *, run: Run | None = None, progress: Progress = silent) -> Findings:
-    """Every cell of an audit; finished cells are stored in ``run`` as they come."""
+    """Every cell of an audit; finished cells are stored in ``run`` as they come.
+
+    A federation is trained once for each model, defence and batch size, and attacked at every point by every attack.
+    """
     attacks = {name: make_attack(name, settings.attack_options) for name in settings.attacks}
-    knowledge = settings.knowledge
     findings = Findings()
-    for batch_size in settings.batch_sizes:
+    for choice in _choices(settings):
+        said = _said(choice, settings)
         traces, evaluators = [], []
         for repeat in range(_repeats(source, settings)):
             streams = Streams(settings.seed).child("repeat", repeat)
-            trace, whole = train(source, settings, batch_size, streams, _labelled(progress, f"batch {batch_size}"))
+            trace, whole = _train(source, settings, choice, streams, _labelled(progress, said))
             traces.append(trace)
             evaluators.append(Evaluator(whole=whole, deviation=settings.deviation))
-            findings.utility += _utility(settings, batch_size, repeat, trace)
+            findings.utility += _utility(settings, choice, repeat, trace)
+            findings.privacy += _privacy(settings, choice, repeat, trace)
         chosen = _chosen(traces, settings)
         for name in _point_names(traces):
             targets = [_targets(traces, name)[index] for index in chosen]
@@ -63,15 +78,14 @@ def run_audit(source: Source, settings: Settings, *, run: Run | None = None, pro
                 cell = Cell(
                     dataset=source.name,
                     protocol=settings.protocol,
-                    model=settings.model,
-                    batch_size=batch_size,
+                    model=choice.model,
+                    batch_size=choice.batch_size,
                     attack_point=name,
                     attack=attack_name,
+                    defense=choice.defense,
                 )
-                label = f"batch {batch_size}, {name}, {attack_name}"
-                records, pairs = attack_cell(
-                    cell, attack, targets, evaluators, knowledge, settings, _labelled(progress, label)
-                )
+                label = _labelled(progress, f"{said}, {name}, {attack_name}")
+                records, pairs = attack_cell(cell, attack, targets, evaluators, settings.knowledge, settings, label)
                 findings.records += records
                 findings.revealed += pairs
                 if run is not None:
@@ -79,9 +93,24 @@ def run_audit(source: Source, settings: Settings, *, run: Run | None = None, pro
     return findings
 
 
+def _choices(settings: Settings) -> list[Choice]:
+    combinations = itertools.product(settings.models, settings.defenses, settings.batch_sizes)
+    return [Choice(*combination) for combination in combinations]
+
+
+def _said(choice: Choice, settings: Settings) -> str:
+    """The choice in a progress bar: what there is only one of is not said."""
+    parts = [choice.model] if len(settings.models) > 1 else []
+    parts += [choice.defense] if len(settings.defenses) > 1 else []
+    return ", ".join([*parts, f"batch {choice.batch_size}"])
+
+
 def check_audit(source: Source, settings: Settings) -> None:
     """Stop with a sentence, before any work and before anything is written, if a cell cannot be run."""
-    _check_model(source, settings)
+    for model in settings.models:
+        _check_model(source, settings, model)
+    for defense in settings.defenses:
+        make_defense(defense)
     for name in settings.attacks:
         make_attack(name, settings.attack_options)
     protocols = [settings.make_protocol(batch_size) for batch_size in settings.batch_sizes]
@@ -94,25 +123,26 @@ def check_audit(source: Source, settings: Settings) -> None:
             protocol.schedule.rounds(clock, clock.rounds_until(protocol.exposure))
 
 
-def _check_model(source: Source, settings: Settings) -> None:
+def _check_model(source: Source, settings: Settings, model: str) -> None:
     """Build the model once and try it on a row: options that cannot be are told now."""
-    encoder, learner = make_parts(source, settings, seed=0)
+    encoder, learner = make_parts(source, settings, model, seed=0)
     row = torch.zeros(2, encoder.layout.width)
     try:
         learner.gradient(learner.initial(), row, torch.zeros(2))
     except (ValueError, RuntimeError, ZeroDivisionError) as error:
-        raise _cannot_build(settings, error) from None
+        raise _cannot_build(model, settings, error) from None
 
 
-def _cannot_build(settings: Settings, error: Exception) -> InputError:
+def _cannot_build(model: str, settings: Settings, error: Exception) -> InputError:
     reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
-    return InputError(f"The model {settings.model!r} cannot be built with {settings.model_options}: {reason}.")
+    beside = f" with {settings.model_options}" if settings.model_options else ""
+    return InputError(f"The model {model!r} cannot be built{beside}: {reason}.")
 
 
-def make_parts(source: Source, settings: Settings, *, seed: int) -> tuple[Encoder, Learner]:
+def make_parts(source: Source, settings: Settings, model: str, *, seed: int) -> tuple[Encoder, Learner]:
     """The encoder and a freshly drawn model for a table."""
     target = source.table.schema.target
-    architecture = make_model(settings.model, settings.model_options)
+    architecture = make_model(model, settings.model_options)
     encoder = Encoder(
         schema=source.table.schema,
         categories=architecture.encoding,
@@ -131,16 +161,24 @@ def make_parts(source: Source, settings: Settings, *, seed: int) -> tuple[Encode
             positive_weight=settings.positive_weight,
         )
     except (ValueError, RuntimeError, ZeroDivisionError) as error:
-        raise _cannot_build(settings, error) from None
+        raise _cannot_build(model, settings, error) from None
     return encoder, learner
 
 
 def train(
     source: Source, settings: Settings, batch_size: int, streams: Streams, progress: Progress
 ) -> tuple[Trace, Reference]:
+    """One federation with the first model and defence of the settings."""
+    choice = Choice(settings.models[0], settings.defenses[0], batch_size)
+    return _train(source, settings, choice, streams, progress)
+
+
+def _train(
+    source: Source, settings: Settings, choice: Choice, streams: Streams, progress: Progress
+) -> tuple[Trace, Reference]:
     """One federation, from the split of the rows to the trace; and the marginals of its training part."""
     splits = source.split(streams.numpy("split"))
-    encoder, learner = make_parts(source, settings, seed=streams.integer("parameters"))
+    encoder, learner = make_parts(source, settings, choice.model, seed=streams.integer("parameters"))
     population = make_population(
         splits,
         settings.make_partition(),
@@ -149,7 +187,14 @@ def train(
         streams.numpy("partition"),
         local_statistics=settings.local_statistics,
     )
-    trace = simulate(settings.make_protocol(batch_size), population, settings.knowledge, streams, progress=progress)
+    trace = simulate(
+        settings.make_protocol(choice.batch_size),
+        population,
+        settings.knowledge,
+        streams,
+        defense=make_defense(choice.defense),
+        progress=progress,
+    )
     return trace, Reference.of(splits.train)
 
 
@@ -241,13 +286,9 @@ def _targets(traces: Sequence[Trace], name: str) -> list[Target]:
     ]
 
 
-def _utility(settings: Settings, batch_size: int, repeat: int, trace: Trace) -> list[dict[str, Any]]:
-    head = {
-        "protocol": settings.protocol,
-        "model": settings.model,
-        "batch_size": batch_size,
-        "repeat": repeat,
-    }
+def _utility(settings: Settings, choice: Choice, repeat: int, trace: Trace) -> list[dict[str, Any]]:
+    size = trace.points[0].observations[0].learner.size
+    head = {"protocol": settings.protocol} | asdict(choice) | {"repeat": repeat, "parameters": size}
     entries = [
         head
         | {
@@ -266,6 +307,18 @@ def _utility(settings: Settings, batch_size: int, repeat: int, trace: Trace) -> 
         "test": _without_nan(trace.test),
     }
     return [*entries, head | best]
+
+
+def _privacy(settings: Settings, choice: Choice, repeat: int, trace: Trace) -> list[dict[str, Any]]:
+    """What a defence promises each client; an epsilon that is infinite, which is no promise, is null."""
+    return [
+        {"protocol": settings.protocol}
+        | asdict(choice)
+        | {"repeat": repeat, "client": client, "rounds": trace.rounds}
+        | asdict(promise)
+        | {"epsilon": promise.epsilon if np.isfinite(promise.epsilon) else None}
+        for client, promise in enumerate(trace.privacy)
+    ]
 
 
 def _without_nan(scores: Any) -> dict[str, float | None]:

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from seepage._core import InputError, unknown_name
+from seepage.audit.catalogue import written_out
 from seepage.data import IID, ByColumn, Dirichlet, Partition, QuantitySkew
 from seepage.federation import Automatic, FedAvg, FederatedProtocol, FedSGD, Milestones, Schedule
 from seepage.observation import Knowledge
@@ -19,15 +20,18 @@ PartitionName = Literal["iid", "dirichlet", "quantity", "column"]
 class Settings(BaseModel):
     """The settings of an audit. Unknown names stop with the nearest valid one.
 
-    ``trials`` counts attacked batches per cell: clients are attacked together, and further federations with new splits
-    and new initial parameters are trained until there are enough.
+    Models, defences and attacks are specs: a name, and options after colons (``dp_sgd:clip=1:noise=0.5``). Every
+    combination of model, defence, batch size, attack point and attack is tested. ``trials`` counts attacked batches per
+    cell: clients are attacked together, and further federations with new splits and new initial parameters are trained
+    until there are enough.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     protocol: ProtocolName = "fedsgd"
-    model: str = "mlp"
+    models: tuple[str, ...] = ("mlp",)
     model_options: dict[str, str] = Field(default_factory=dict)
+    defenses: tuple[str, ...] = ("none",)
     batch_sizes: tuple[int, ...] = (8,)
     attacks: tuple[str, ...] = ("gradient_matching",)
     attack_options: dict[str, str] = Field(default_factory=dict)
@@ -53,7 +57,7 @@ class Settings(BaseModel):
     deviation: Literal["client", "global"] = "client"
     reveal: bool = False
 
-    @field_validator("batch_sizes", "attacks", "attack_points")
+    @field_validator("models", "defenses", "batch_sizes", "attacks", "attack_points")
     @classmethod
     def _not_empty(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
         if not value or len(set(value)) != len(value):
@@ -85,6 +89,11 @@ class Settings(BaseModel):
     def client_count(self) -> int:
         """10 clients for FedSGD and 3 for FedAvg unless said otherwise, as in document 002."""
         return self.clients or (10 if self.protocol == "fedsgd" else 3)
+
+    @property
+    def defended(self) -> tuple[str, ...]:
+        """The defences that do something."""
+        return tuple(spec for spec in self.defenses if spec != "none")
 
     @property
     def knowledge(self) -> Knowledge:
@@ -156,12 +165,24 @@ def _check_belongs(settings: Settings) -> None:
         raise InputError("With the partition 'column' the column makes the clients; leave their number out.")
 
 
+SEVERAL = {"model": "models", "defense": "defenses", "batch_size": "batch_sizes", "attack": "attacks"}
+_KINDS = {"models": "model", "defenses": "defence", "attacks": "attack"}
+
+
 def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    """Single values where several are allowed, and options that are not text yet."""
+    """Single values where several are allowed, specs written out, and options that are not text yet."""
     plain = dict(values)
-    for name in ("batch_sizes", "attacks", "attack_points"):
+    for one, several in SEVERAL.items():
+        if one in plain and several in plain:
+            raise InputError(f"There are both {one!r} and {several!r}; use {several!r} alone.")
+        if one in plain:
+            plain[several] = plain.pop(one)
+    for name in (*SEVERAL.values(), "attack_points"):
         if name in plain and (isinstance(plain[name], str) or not isinstance(plain[name], Iterable)):
             plain[name] = (plain[name],)
+    for name, kind in _KINDS.items():
+        if name in plain:
+            plain[name] = tuple(written_out(kind, str(spec)) for spec in plain[name])
     if "attack_points" in plain:
         plain["attack_points"] = tuple(str(point) for point in plain["attack_points"])
     for name in ("model_options", "attack_options"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import typer
 
@@ -16,12 +17,25 @@ def attacks() -> None:
 
 @app.command("list")
 def list_attacks(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
-    """Show every attack, what it needs, and its paper."""
-    from seepage.audit import ATTACKS  # torch takes a second to load
+    """Show every attack, its options, what it needs, and its paper."""
+    from seepage.audit import ATTACKS, listed  # torch takes a second to load
 
+    print_catalogue(listed(ATTACKS), as_json=as_json)
+
+
+def print_catalogue(facts: list[dict[str, Any]], *, as_json: bool) -> None:
+    """Everything of one kind that can be named: what it is, its options, what it needs, its paper."""
     if as_json:
-        facts = [{"name": n, "about": e.about, "needs": e.needs, "paper": e.paper} for n, e in ATTACKS.items()]
         typer.echo(json.dumps(facts, indent=2))
         return
-    for name, entry in ATTACKS.items():
-        typer.echo(f"{name}\n    {entry.about}\n    needs: {entry.needs}\n    paper: {entry.paper}")
+    for fact in facts:
+        options = " ".join(f"{name}={written(value)}" for name, value in fact["options"].items())
+        typer.echo(f"{fact['name']}\n    {fact['about']}")
+        for heading, text in (("options", options), ("needs", fact["needs"]), ("paper", fact["paper"])):
+            if text:
+                typer.echo(f"    {heading}: {text}")
+
+
+def written(value: Any) -> str:
+    """A default as one would type it."""
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -5,22 +5,42 @@ from __future__ import annotations
 import datetime
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 
-from seepage._core import InputError, unknown_name
+from seepage._core import InputError
 from seepage.cli.console import ProgressBars, console, print_summary
-from seepage.data.schema import Task
 
 
 def audit(
-    data: Annotated[str, typer.Option(help="A data set's name (see `seepage data list`), or a CSV or Parquet file.")],
+    context: typer.Context,
+    data: Annotated[
+        str | None, typer.Option(help="A data set's name (see `seepage data list`), or a CSV or Parquet file.")
+    ] = None,
+    plan: Annotated[
+        Path | None, typer.Option(help="A TOML file with the settings; options given beside it go before.")
+    ] = None,
     target: Annotated[str | None, typer.Option(help="The column to predict; named data sets know theirs.")] = None,
     protocol: Annotated[str, typer.Option(help="fedsgd or fedavg.")] = "fedsgd",
-    model: Annotated[str, typer.Option(help="mlp, mlp_tableak, resnet, ft_transformer, tabnet or linear.")] = "mlp",
+    model: Annotated[
+        str,
+        typer.Option(
+            help="mlp, mlp_tableak, resnet, ft_transformer, tabnet or linear; options as in mlp:width=64; several "
+            "with commas."
+        ),
+    ] = "mlp",
+    defense: Annotated[
+        str,
+        typer.Option(
+            help="Defences (see `seepage defenses list`), such as gaussian_noise:0.01 or dp_sgd:clip=1:noise=0.5; "
+            "several with commas."
+        ),
+    ] = "none",
     batch_size: Annotated[str, typer.Option(help="Rows of a mini batch; several with commas.")] = "8",
-    attacks: Annotated[str, typer.Option(help="Attacks, with commas.")] = "gradient_matching",
+    attacks: Annotated[
+        str, typer.Option(help="Attacks (see `seepage attacks list`), such as tableak:steps=500; several with commas.")
+    ] = "gradient_matching",
     trials: Annotated[int, typer.Option(help="Attacked batches per cell.")] = 10,
     seed: Annotated[int, typer.Option(help="Everything random comes from it.")] = 0,
     out: Annotated[str, typer.Option(help="Folder for the run; `auto` names one below runs/.")] = "auto",
@@ -66,56 +86,78 @@ def audit(
     deviation: Annotated[str, typer.Option(help="Tolerance from the client's deviation, or global.")] = "client",
 ) -> None:
     """Train a federation on a table, attack what the server sees, and report how much of the rows it reads back."""
-    from seepage.audit import Request, command_line, make_settings, open_source, run  # torch takes seconds to load
+    from seepage.audit import command_line, open_source, prepare, read_plan, run  # torch takes seconds to load
 
-    settings = make_settings(
-        protocol=protocol,
-        model=model,
-        model_options=_options("--model-option", model_option),
-        batch_sizes=_integers("--batch-size", batch_size),
-        attacks=_names(attacks),
-        attack_options=_options("--attack-option", attack_option),
-        attack_points=_names(attack_points),
-        trials=trials,
-        seed=seed,
-        clients=clients,
-        partition=partition,
-        alpha=alpha,
-        partition_column=partition_column,
-        exposure=exposure,
-        learning_rate=learning_rate,
-        local_rows=None if local_rows == "all" else _integers("--local-rows", local_rows)[0],
-        local_batches=local_batches,
-        local_epochs=local_epochs,
-        fixed_batch=fixed_batch,
-        positive_weight=positive_weight,
-        numbers=numbers,
-        standardise_onehot=standardise_onehot,
-        local_statistics=not global_statistics,
-        labels_known=not labels_unknown,
-        ranges_known=ranges_known,
-        deviation=deviation,
-        reveal=reveal,
-    )
-    request = Request(
-        data=data,
-        target=target,
-        task=_task(task),
-        drop=_names(drop),
-        sensitive=_names(sensitive),
-        group=group,
-        schema=schema,
-        path=path,
-        fallback=fallback,
-    )
+    values = {
+        "data": data,
+        "target": target,
+        "task": task,
+        "drop": _names(drop),
+        "sensitive": _names(sensitive),
+        "group": group,
+        "schema": schema,
+        "path": path,
+        "fallback": fallback,
+        "protocol": protocol,
+        "models": _names(model),
+        "model_options": _options("--model-option", model_option),
+        "defenses": _names(defense),
+        "batch_sizes": _integers("--batch-size", batch_size),
+        "attacks": _names(attacks),
+        "attack_options": _options("--attack-option", attack_option),
+        "attack_points": _names(attack_points),
+        "trials": trials,
+        "seed": seed,
+        "clients": clients,
+        "partition": partition,
+        "alpha": alpha,
+        "partition_column": partition_column,
+        "exposure": exposure,
+        "learning_rate": learning_rate,
+        "local_rows": None if local_rows == "all" else _integers("--local-rows", local_rows)[0],
+        "local_batches": local_batches,
+        "local_epochs": local_epochs,
+        "fixed_batch": fixed_batch,
+        "positive_weight": positive_weight,
+        "numbers": numbers,
+        "standardise_onehot": standardise_onehot,
+        "local_statistics": not global_statistics,
+        "labels_known": not labels_unknown,
+        "ranges_known": ranges_known,
+        "deviation": deviation,
+        "reveal": reveal,
+    }
+    if plan is not None:
+        values = read_plan(plan) | {key: value for key, value in values.items() if _given(context, key)}
+    if values.get("data") is None:
+        raise InputError("Which table is to be audited? Name it with --data, or in a plan with --plan.")
+    request, settings = prepare(values)
     source = open_source(request)
     for note in source.notes:
         typer.echo(f"note: {note}", err=True)
-    folder = _folder(out, f"{source.name}-{protocol}-{model}")
+    what = plan.stem if plan else settings.models[0].partition(":")[0]
+    folder = _folder(out, f"{source.name}-{settings.protocol}-{what}")
     command = command_line(replace(request, data=source.name, fallback=None) if source.notes else request, settings)
     with ProgressBars() as bars:
         summary = run(source, settings, out=folder, command=command, progress=bars)
     _finish(summary, folder, as_json)
+
+
+_OPTIONS = {
+    "models": "model",
+    "defenses": "defense",
+    "batch_sizes": "batch_size",
+    "model_options": "model_option",
+    "attack_options": "attack_option",
+    "local_statistics": "global_statistics",
+    "labels_known": "labels_unknown",
+}
+
+
+def _given(context: typer.Context, key: str) -> bool:
+    """Whether the user typed the option of this setting, rather than leaving it at its default."""
+    source = context.get_parameter_source(_OPTIONS.get(key, key))
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _finish(summary: Any, folder: Path, as_json: bool) -> None:
@@ -144,15 +186,6 @@ def _folder(out: str, stem: str) -> Path:
 
 def _names(text: str | None) -> tuple[str, ...]:
     return tuple(part.strip() for part in (text or "").split(",") if part.strip())
-
-
-def _task(text: str | None) -> Task | None:
-    for task in get_args(Task):
-        if text == task:
-            return task  # type: ignore[no-any-return]
-    if text is not None:
-        raise unknown_name("task", text, get_args(Task))
-    return None
 
 
 def _integers(option: str, text: str) -> tuple[int, ...]:

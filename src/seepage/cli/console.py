@@ -65,21 +65,27 @@ def print_summary(summary: Summary) -> None:
     """The table of cells: what was read back, and what guessing gets."""
     dataset, settings = summary.document["dataset"], summary.document["settings"]
     trials = max((cell["trials"] for cell in summary.cells), default=0)
-    attacks = list(dict.fromkeys(cell["attack"] for cell in summary.cells))
+    tested = {
+        name: list(dict.fromkeys(cell[name] for cell in summary.cells)) for name in ("model", "defense", "attack")
+    }
+    defended = "" if tested["defense"] == ["none"] else f"defence {', '.join(tested['defense'])}, "
     console.print(
         f"{dataset['name']}: {dataset['rows']:,} rows, {len(dataset['columns'])} columns. {settings['protocol']}, "
-        f"model {settings['model']}, attack {', '.join(attacks)}, {trials} attacked batches per line.",
+        f"model {', '.join(tested['model'])}, {defended}attack {', '.join(tested['attack'])}, "
+        f"{trials} attacked batches per line.",
         highlight=False,
         soft_wrap=True,
         markup=False,
     )
-    columns = {name: justify for name, justify in COLUMNS.items() if name != "attack" or len(attacks) > 1}
+    columns = {name: justify for name, justify in COLUMNS.items() if len(tested.get(name, ("one", "more"))) > 1}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading, justify in columns.items():
         table.add_column(heading, justify=justify, no_wrap=True)
     for cell in summary.cells:
         name, guess = best_guess(cell)
         line = {
+            "model": cell["model"],
+            "defense": cell["defense"],
             "batch": str(cell["batch_size"]),
             "point": cell["attack_point"],
             "attack": cell["attack"],
@@ -94,6 +100,8 @@ def print_summary(summary: Summary) -> None:
 
 
 COLUMNS: dict[str, JustifyMethod] = {
+    "model": "left",
+    "defense": "left",
     "batch": "right",
     "point": "left",
     "attack": "left",

@@ -34,9 +34,9 @@ class DPSGD(Defense):
         :math:`(\varepsilon, \delta)`-differential privacy of each client's rows (one row more or less) towards a server
         that sees all its updates of the run, by the Rényi accountant of Opacus. The accountant assumes that batches are
         drawn by Poisson sampling (every row is in a batch independently, with the sampling rate) and that every
-        gradient is released. Here batches come from a shuffled pass and have a fixed size, as in most code: the stated epsilon
-        is the usual approximation, not a theorem about shuffled batches. Updates that are computed once more for
-        ``--fixed-batch`` are not counted.
+        gradient is released. Here batches come from a shuffled pass and have a fixed size, as in most code: the stated
+        epsilon is the usual approximation, not a theorem about shuffled batches. Updates that are computed once more
+        for ``--fixed-batch`` are not counted.
 
     Args:
         clip: C, the largest norm a row's gradient may have.
@@ -45,7 +45,7 @@ class DPSGD(Defense):
 
     Example:
         >>> round(DPSGD(noise=1.0).privacy(sampling_rate=0.01, steps=100).epsilon, 1)
-        1.1
+        1.2
 
     References:
         Abadi et al., Deep Learning with Differential Privacy, CCS 2016; Mironov et al., Rényi Differential Privacy of

@@ -19,7 +19,7 @@ class TopK(Defense):
     Made to save bandwidth, and often named as a defence. It draws nothing at random.
 
     NOTE[DIFF] Lin et al. choose per layer and add what was left out to the next update (error feedback). Here the
-    choice is over all layers, and what is left out is lost: error feedback would send the rest of the information later.
+    choice is over all layers, and what is left out is lost: error feedback would send the rest later.
 
     Guarantees:
         None.

@@ -146,7 +146,7 @@ def simulate(
             if number in checked:
                 best.offer(parameters, Moment(name=FINAL, round=number, exposures=clock.exposures(number)))
             progress("training", number, total)
-    return replace(best.trace(points), privacy=_privacy(protocol, population, defense, total, first or []))
+    return best.trace(points, total, _privacy(protocol, population, defense, total, first or []))
 
 
 def known_space(population: Population, knowledge: Knowledge) -> Space:
@@ -188,11 +188,13 @@ class _Best:
             self._kept = moment, parameters, scores
         return scores
 
-    def trace(self, points: Sequence[AttackPoint]) -> Trace:
+    def trace(self, points: Sequence[AttackPoint], rounds: int, privacy: tuple[Privacy, ...]) -> Trace:
         assert self._kept is not None  # the last round is always offered
         moment, parameters, scores = self._kept
         test = self._scores(parameters, self._population.test)
-        return Trace(points=tuple(points), best=moment, best_validation=scores, test=test)
+        return Trace(
+            points=tuple(points), rounds=rounds, best=moment, best_validation=scores, test=test, privacy=privacy
+        )
 
     def _scores(self, parameters: Parameters, rows: tuple[Tensor, Tensor]) -> dict[str, float]:
         return utility(self._population.learner, parameters, *rows, target_scale=self._population.target_scale)

@@ -69,11 +69,13 @@ class Trace:
 
     Args:
         points: its attack points in order.
+        rounds: how long it was.
         best, best_validation, test: the checkpoint of the lowest validation loss, and its scores.
         privacy: what a defence promises each client for the whole run; empty if it promises nothing.
     """
 
     points: tuple[AttackPoint, ...]
+    rounds: int
     best: Moment
     best_validation: Mapping[str, float]
     test: Mapping[str, float]

@@ -1,0 +1,73 @@
+"""Plans: TOML files with the keys of the API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import seepage
+from seepage._core import InputError
+from seepage.audit import read_plan
+from tests import cases
+
+PLAN = """
+data = "table.csv"
+target = "target"
+models = ["mlp:width=8", "linear"]
+defense = "gaussian_noise:0.1"     # one, where several are allowed
+batch_sizes = [2]
+attack_points = ["initialized"]
+attack_options = {steps = 3}
+exposure = 0
+trials = 2
+clients = 2
+sensitive = ["smoker"]
+"""
+
+
+def written(folder: Path, text: str = PLAN) -> Path:
+    path = folder / "plan.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_plan_gives_what_the_api_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    cases.frame().write_csv("table.csv")
+    values = read_plan(written(tmp_path))
+    planned = seepage.audit(**values)
+    called = seepage.audit(
+        "table.csv", "target", models=("mlp:width=8", "linear"), defenses=("gaussian_noise:0.1",), batch_sizes=2,
+        attack_points="initialized", attack_options={"steps": 3}, exposure=0, trials=2, clients=2, sensitive="smoker",
+    )  # fmt: skip
+    assert planned.document["command"] == called.document["command"]
+    assert [cell["metrics"] for cell in planned.cells] == [cell["metrics"] for cell in called.cells]
+    assert len(planned.cells) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("batchsizes = [1]", r"Unknown key in the plan .*plan.toml: 'batchsizes'.*Did you mean 'batch_sizes'"),
+        ("data = 'adult'\n[model_option]\nwidth = 3", "Did you mean 'model_options'"),
+        ("defenses = ['gausian_noise:0.1']", "Did you mean 'gaussian_noise'"),
+        ("trials = 0", "must be at least 1"),
+        ("trials = 'many'", "valid integer"),
+        ("drop = 3", "'drop' is 3"),
+        ("target = 3", "'target' is 3"),
+        ("task = 'binry'", "Did you mean 'binary'"),
+        ("trials = ", "is not valid TOML"),
+    ],
+)
+def test_a_mistake_is_one_sentence(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        read_plan(written(tmp_path, text))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_plan_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="There is no plan"):
+        read_plan(tmp_path / "none.toml")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_plan(tmp_path)

@@ -1,0 +1,76 @@
+"""Specs: names with options."""
+
+from __future__ import annotations
+
+import pytest
+
+from seepage._core import InputError
+from seepage.audit import DEFENSES, make_attack, make_defense, make_model
+from seepage.audit.catalogue import written_out
+from seepage.audit.spec import Spec
+from seepage.defenses import DPSGD, GaussianNoise, Quantisation, TopK, Undefended
+from tests import cases
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("none", Undefended()),
+        ("gaussian_noise:0.01", GaussianNoise(deviation=0.01)),
+        ("gaussian_noise : deviation = 1e-3", GaussianNoise(deviation=0.001)),
+        ("dp_sgd:clip=1:noise=0.5", DPSGD(clip=1.0, noise=0.5)),
+        ("dp_sgd:0.5:clip=2", DPSGD(clip=2.0, noise=0.5)),
+        ("top_k:0.25", TopK(share=0.25)),
+        ("quantisation:1", Quantisation(bits=1)),
+    ],
+)
+def test_a_defence_by_its_spec(text: str, made: object) -> None:
+    assert make_defense(text) == made
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("gaussian_noise", "gaussian_noise"),
+        ("gaussian_noise:0.010", "gaussian_noise:deviation=0.01"),
+        ("gaussian_noise:1e-3", "gaussian_noise:deviation=0.001"),
+        ("dp_sgd:0.5:clip=1.0", "dp_sgd:noise=0.5:clip=1"),
+    ],
+)
+def test_a_cell_has_one_way_of_writing(text: str, canonical: str) -> None:
+    assert written_out("defence", text) == canonical
+    assert written_out("defence", canonical) == canonical
+
+
+def test_the_spec_goes_before_common_options() -> None:
+    common = {"width": "64"}
+    assert make_model("mlp", common).width == 64  # type: ignore[attr-defined]
+    assert make_model("mlp:width=8:depth=3", common).width == 8  # type: ignore[attr-defined]
+    assert make_attack("tableak:steps=500", {"steps": "20", "restarts": "2"}).steps == 500  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("top_k:", "is empty"),
+        ("top_k:share=", "is empty"),
+        ("top_k:=1", "is empty"),
+        ("top_k:share=1:share=2", "twice"),
+        ("top_k:0.1:share=0.2", "twice"),
+        ("dp_sgd:1:2", "2 values without a name"),
+        ("", "Unknown defence ''"),
+    ],
+)
+def test_a_spec_that_cannot_be_read_is_one_sentence(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make_defense(text)
+
+
+def test_parts_of_an_attack_are_not_options() -> None:
+    with pytest.raises(InputError, match="Unknown option of attack 'tableak' 'objective'"):
+        make_attack("tableak:objective=cosine")
+
+
+def test_every_defence_is_in_the_common_table() -> None:
+    assert set(DEFENSES) <= set(cases.DEFENSES)
+    assert Spec.read("none") == Spec("none", {})

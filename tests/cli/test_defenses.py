@@ -1,0 +1,26 @@
+"""`seepage defenses` as a user types it."""
+
+from __future__ import annotations
+
+import json
+
+from typer.testing import CliRunner
+
+from seepage.audit import DEFENSES
+from seepage.cli.defenses import app
+
+
+def test_list_shows_every_defence_with_its_options_and_paper() -> None:
+    result = CliRunner().invoke(app, ["list"], catch_exceptions=False)
+    assert result.exit_code == 0
+    for name, entry in DEFENSES.items():
+        assert name in result.output
+        assert entry.about in result.output
+        assert entry.paper in result.output
+    assert "options: clip=1 noise=1 delta=1e-05" in result.output
+
+
+def test_list_as_json() -> None:
+    facts = json.loads(CliRunner().invoke(app, ["list", "--json"], catch_exceptions=False).output)
+    assert [fact["name"] for fact in facts] == list(DEFENSES)
+    assert facts[1]["options"] == {"deviation": 0.01}
