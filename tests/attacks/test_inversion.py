@@ -16,7 +16,7 @@ from seepage.attacks.inversion import (
     tableak_no_softmax,
 )
 from seepage.attacks.inversion.numbers import Bounded
-from seepage.attacks.inversion.objectives import Cosine, GaussianKernel, Objective, Squared
+from seepage.attacks.inversion.objectives import Cosine, GaussianKernel, Objective, Squared, Weighted
 from seepage.attacks.inversion.pooling import Best, Ensemble, align
 from seepage.data import Layout
 from seepage.federation import AttackPoint, Automatic, FedAvg, FedSGD, simulate
@@ -220,14 +220,15 @@ def test_diverged_restarts_take_no_part_in_pooling() -> None:
     assert claim.note == "1 of 3 restarts diverged and were left out."
 
 
-@pytest.mark.parametrize("objective", [Cosine(), Squared(), GaussianKernel()])
+@pytest.mark.parametrize(
+    "objective", [Cosine(), Squared(), GaussianKernel(), Weighted(), Weighted(inner=Squared(), how="last")]
+)
 def test_objectives_are_zero_at_the_true_update_and_positive_elsewhere(objective: Objective) -> None:
-    generator = torch.Generator().manual_seed(0)
-    update = [torch.randn(5, 3, generator=generator), torch.randn(9000, generator=generator)]
-    length = torch.cat([part.flatten() for part in update]).norm()
-    direction = [part / length for part in update]
-    assert abs(float(objective(update, direction, length))) < 1e-6
-    assert float(objective([-part for part in update], direction, length)) > 0.5
+    length = torch.tensor([[[3.0]]], dtype=torch.float64)
+    own = torch.tensor([[[0.3, 0.7]]], dtype=torch.float64)
+    dots, squares = own * length, own * length**2
+    assert abs(float(objective(dots, squares, own, length))) < 1e-12
+    assert float(objective(-dots, squares, own, length)) > 0.5
 
 
 def test_unknown_labels_are_worked_out_or_dummies() -> None:

@@ -1,8 +1,19 @@
 """Models, and the one functional core that clients and attackers share."""
 
 from seepage.models.architecture import Architecture, make_learner
+from seepage.models.factors import Factors, factored_gradient, linear_calls, parameter_name
 from seepage.models.ft_transformer import FTTransformer
-from seepage.models.functional import Learner, Parameters, Traced, fitting_threads, record, scoped_randomness
+from seepage.models.functional import (
+    Learner,
+    Parameters,
+    Traced,
+    fitting_threads,
+    over_runs,
+    pullback,
+    record,
+    scoped_randomness,
+    unflattened,
+)
 from seepage.models.linear import Linear
 from seepage.models.mlp import MLP, small_mlp, tableak_mlp
 from seepage.models.resnet import ResNet
@@ -12,16 +23,23 @@ __all__ = [
     "MLP",
     "Architecture",
     "FTTransformer",
+    "Factors",
     "Learner",
     "Linear",
     "Parameters",
     "ResNet",
     "TabNet",
     "Traced",
+    "factored_gradient",
     "fitting_threads",
+    "linear_calls",
     "make_learner",
+    "over_runs",
+    "parameter_name",
+    "pullback",
     "record",
     "scoped_randomness",
     "small_mlp",
     "tableak_mlp",
+    "unflattened",
 ]

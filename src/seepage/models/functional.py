@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, grad, vmap
+from torch.func import functional_call, grad, vjp, vmap
 from torch.nn import functional
 from torch.nn.modules.batchnorm import _BatchNorm
 
@@ -166,18 +166,46 @@ class Learner:
         return result
 
 
+def over_runs(one: Callable[..., Any], inputs: Tensor, parameters: Parameters, labels: Tensor, *, shared: bool) -> Any:
+    """A function of one run for all: inputs (obs, runs, ...), labels (obs, ...) or (obs, runs, ...)."""
+    count, runs = inputs.shape[:2]
+    labels = labels[:, None].expand(count, runs, *labels.shape[1:]) if labels.dim() < inputs.dim() - 1 else labels
+    if shared or runs == 1:  # one axis is fewer operations than two
+        flat = (inputs.flatten(0, 1), parameters, labels.flatten(0, 1))
+        result = vmap(one, in_dims=(0, None if shared else 0, 0))(*flat)
+        return unflattened(result, (count, runs))
+    return vmap(vmap(one, in_dims=(0, None, 0)), in_dims=(0, 0, 0))(inputs, parameters, labels)
+
+
+def unflattened(tree: Any, shape: tuple[int, int]) -> Any:
+    """Nested tensors whose first axis becomes two."""
+    if isinstance(tree, Tensor):
+        return tree.reshape(*shape, *tree.shape[1:])
+    if isinstance(tree, dict):
+        return {name: unflattened(value, shape) for name, value in tree.items()}
+    return tuple(unflattened(value, shape) for value in tree)
+
+
+def pullback(function: Callable[..., Any], *points: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """The function's value, and the map from slopes by its results to slopes by its arguments."""
+    pair: Any = vjp(function, *points)
+    return pair[0], pair[1]
+
+
 class Traced:
     """A function that is called again and again, recorded as a flat list of tensor operations and then replayed.
 
     Small models spend their time in Python: ``vmap``, ``grad`` and module calls cost more than the arithmetic.
     Recording needs no compiler but takes as long as many calls, so the first ``patience`` calls of a shape
-    run as they are. The function must be pure and its control flow must depend on shapes only, which holds for
-    everything in :class:`Learner`.
+    run as they are. With ``compiled`` the first call records and compiles. The function may write to its arguments, but
+    has no other effects, and its control flow must depend on shapes only, which holds for everything in
+    :class:`Learner`.
     """
 
-    def __init__(self, function: Callable[..., Any], *, patience: int = 20) -> None:
+    def __init__(self, function: Callable[..., Any], *, patience: int = 20, compiled: bool = False) -> None:
         self._function = function
-        self._patience = patience
+        self._patience = 0 if compiled else patience
+        self._compiled = compiled
         self._calls: Counter[tuple[Any, ...]] = Counter()
         self._graphs: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
@@ -189,7 +217,9 @@ class Traced:
         self._calls[key] += 1
         if self._calls[key] <= self._patience:
             return self._function(*arguments)
-        self._graphs[key] = record(self._function, *arguments)
+        graph = record(self._function, *arguments)
+        # Compiled from the recorded operations: the compiler sees plain tensors, whatever the function is made of.
+        self._graphs[key] = torch.compile(graph, dynamic=False) if self._compiled else graph
         return self._graphs[key](*inputs)
 
 
@@ -218,13 +248,10 @@ def record(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
         return function(*_rebuilt(arguments, iter(inputs)))
 
     graph = make_fx(flat, tracing_mode="real")(*copies)
-    aten = torch.ops.aten
     for node in list(graph.graph.nodes):
-        if node.op != "call_function":
-            continue
-        source = node.args[0] if node.args else None
-        if node.target is aten.detach.default or (node.target in _RESHAPES and _same_shape(node, source)):
-            node.replace_all_uses_with(source)
+        same = _same_value(node) if node.op == "call_function" else None
+        if same is not None:
+            node.replace_all_uses_with(same)
     graph.graph.eliminate_dead_code()
     graph.recompile()
     replay: Callable[..., Any] = graph.forward  # past the hooks of a module call
@@ -240,15 +267,36 @@ def _rebuilt(like: Any, inputs: Iterator[Tensor]) -> Any:
     return tuple(_rebuilt(value, inputs) for value in like)
 
 
+_ATEN = torch.ops.aten
 _RESHAPES = {
-    torch.ops.aten.view.default,
-    torch.ops.aten._unsafe_view.default,
-    torch.ops.aten.expand.default,
-    torch.ops.aten.alias.default,
+    _ATEN.view.default,
+    _ATEN._unsafe_view.default,
+    _ATEN.expand.default,
+    _ATEN.alias.default,
 }
+_ZEROS = {_ATEN.new_zeros.default, _ATEN.zeros_like.default}
 
 
-def _same_shape(node: torch.fx.Node, source: Any) -> bool:
-    before = source.meta.get("val") if isinstance(source, torch.fx.Node) else None
-    after = node.meta.get("val")
-    return before is not None and after is not None and before.shape == after.shape
+def _same_value(node: torch.fx.Node) -> torch.fx.Node | None:
+    """An earlier node with the same value, for operations that change nothing (differentiation leaves many)."""
+    sources = [argument for argument in node.args if isinstance(argument, torch.fx.Node)]
+    if not sources:
+        return None
+    if node.target is _ATEN.detach.default:
+        return sources[0]
+    if node.target in _RESHAPES and _alike(node, sources[0]):
+        return sources[0]
+    if node.target is _ATEN.mul.Scalar and node.args[1] == 1 and _alike(node, sources[0]):
+        return sources[0]
+    if node.target is _ATEN.pow.Tensor_Scalar and node.args[1] == 1 and _alike(node, sources[0]):
+        return sources[0]
+    if node.target is _ATEN.add.Tensor and len(sources) == 2 and not node.kwargs:
+        for zeros, other in (sources, reversed(sources)):
+            if zeros.target in _ZEROS and _alike(node, other):
+                return other
+    return None
+
+
+def _alike(node: torch.fx.Node, source: torch.fx.Node) -> bool:
+    before, after = source.meta.get("val"), node.meta.get("val")
+    return before is not None and after is not None and before.shape == after.shape and before.dtype == after.dtype

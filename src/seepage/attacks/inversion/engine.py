@@ -5,21 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.func import grad_and_value, vmap
 
 from seepage._core import InputError, Outcome, Progress, Streams, silent
 from seepage.attacks.inversion.categories import Categories, Softmax, Unconstrained
+from seepage.attacks.inversion.comparison import layers_of
 from seepage.attacks.inversion.numbers import Numbers, Unbounded
 from seepage.attacks.inversion.objectives import Cosine, Objective
-from seepage.attacks.inversion.objectives.sums import SHORT
 from seepage.attacks.inversion.optimisers import Adam, Optimiser
-from seepage.attacks.inversion.pooling import Best, Pooling, align, doubt
+from seepage.attacks.inversion.pooling import Best, Pooling, align, doubt, merged
+from seepage.attacks.inversion.priors import Prior, Scene
+from seepage.attacks.inversion.replay import Problem
 from seepage.attacks.inversion.starts import Gaussian, Start
 from seepage.attacks.labels import Restorer
 from seepage.models import Learner, Parameters, Traced, fitting_threads
@@ -46,7 +47,7 @@ class Inversion:
     Args:
         steps: iterations.
         restarts: independent starts for each observation.
-        objective, numbers, categories, start, optimiser, pooling: the parts.
+        objective, priors, numbers, categories, start, optimiser, pooling: the parts.
         restorer: how labels that are not known are worked out first; without one, dummies stand in (document 002).
         embedded: the categories used where the model looks them up in an embedding.
         compile: translate a step with torch.compile: ``no``, ``yes``.
@@ -61,6 +62,7 @@ class Inversion:
     steps: int = 10_000
     restarts: int = 1
     objective: Objective = COSINE
+    priors: tuple[Prior, ...] = ()
     numbers: Numbers = UNBOUNDED
     categories: Categories = UNCONSTRAINED
     embedded: Categories = SOFTMAX
@@ -135,46 +137,72 @@ class Inversion:
 
     def _solve(self, observations: list[Observation], streams: Streams, progress: Progress) -> list[Claim]:
         first = observations[0]
-        count, rows, layout = len(observations), first.exchange.rows, first.layout
-        generator = torch.Generator().manual_seed(streams.integer("start"))
-        x = self.start((count, self.restarts, rows, layout.width), layout, generator)
-        lowest = torch.full((count, self.restarts), torch.inf, dtype=torch.float64)
-        state: tuple[Any, ...] = (x, self.optimiser.begin(x), x, lowest)
+        scene = self.scene(observations)
+        x = self._begin(observations, scene, streams)
+        count, restarts = x.shape[:2]
+        lowest = torch.full((count, restarts), torch.inf, dtype=torch.float64)
+        best = x.clone()
+        state = (x, self.optimiser.begin(x), best, lowest)
         # The same step whatever the number of steps and restarts, so that it is recorded or compiled once.
-        alike = replace(self, steps=1, restarts=min(self.restarts, 2), start=GAUSSIAN, pooling=BEST, tolerance=0.0)
-        step = recorded_step(alike, first.learner, first.space, first.exchange, _shared(observations))
-        fixed = _stacked(observations, flat=is_flat(self, first.learner))
-        elements = count * self.restarts * (first.learner.size + rows * layout.width)
+        alike = replace(self, steps=1, restarts=min(restarts, 2), start=GAUSSIAN, pooling=BEST, tolerance=0.0)
+        step = recorded_step(alike, first.learner, first.space, first.exchange, scene.shared)
+        fixed = stacked(observations)
+        elements = count * restarts * (first.learner.size + first.exchange.rows * first.layout.width)
         with torch.no_grad(), fitting_threads(elements):
             for number in range(1, self.steps + 1):
-                state = step(*state, torch.tensor(self.optimiser.sizes(number, self.steps)), *fixed)
+                step(*state, torch.tensor(self.optimiser.sizes(number, self.steps)), *fixed)
                 progress("attack", number, self.steps)
-            best = self.structure(first.space, scaled=False)(state[2])
-        alive = state[0].isfinite().all(-1).all(-1)  # a loss that was not a number once stays in the variables
-        losses = torch.where(alive, state[3], torch.inf)
-        return [self._claim(best[i].numpy(), losses[i].numpy(), first.space) for i in range(count)]
+            rows = self.structure(first.space, scaled=False)(best)
+        alive = x.isfinite().all(-1).all(-1)  # a loss that was not a number once stays in the variables
+        losses = torch.where(alive, lowest, torch.inf).numpy()
+        runs = merged(rows.numpy(), scene.sets)
+        return [self._claim(runs[i], losses[i], first.space) for i in range(count)]
+
+    def _begin(self, observations: list[Observation], scene: Scene, streams: Streams) -> Tensor:
+        """The first variables (observations, restarts, rows, width)."""
+        rows = scene.exchange.rows * scene.sets
+        generator = torch.Generator().manual_seed(streams.integer("start"))
+        return self.start(
+            (len(observations), self.restarts, rows, scene.space.layout.width), scene.space.layout, generator
+        )
+
+    def scene(self, observations: Sequence[Observation]) -> Scene:
+        """What is attacked, as priors see it."""
+        first = observations[0]
+        shared = all(observation.parameters is first.parameters for observation in observations)
+        return make_scene(first.learner, first.space, first.exchange, shared)
 
     def structure(self, space: Space, *, scaled: bool = True) -> Callable[[Tensor], Tensor]:
         """The map from variables to inputs; with ``scaled=False`` the blocks stay in raw units, for pooling."""
         layout = space.layout
         categories = self._categories(space)
-        rescale = scaled and categories.raw and space.scale is not None and bool(layout.sizes)
+        rescale = scaled and categories.raw and bool(layout.sizes) and space.scale is not None
+        if rescale:
+            assert space.shift is not None
+            assert space.scale is not None
+            factor = space.scale[layout.numeric :].reciprocal()
+            offset = -space.shift[layout.numeric :] * factor
 
         def inputs(variables: Tensor) -> Tensor:
             if not categories.raw and isinstance(self.numbers, Unbounded):
                 return variables  # nothing to do
-            numbers = self.numbers(variables[..., : layout.numeric], space)
-            if not categories.raw:
-                return torch.cat([numbers, variables[..., layout.numeric :]], dim=-1)
-            blocks = torch.split(variables[..., layout.numeric :], list(layout.sizes), dim=-1)
-            raw = torch.cat([categories(block) for block in blocks], dim=-1) if blocks else variables[..., :0]
+            numbers, blocks = torch.split(variables, [layout.numeric, layout.width - layout.numeric], dim=-1)
+            raw = categories(blocks, layout.sizes) if layout.sizes else blocks
             if rescale:
-                assert space.shift is not None
-                assert space.scale is not None
-                raw = (raw - space.shift[layout.numeric :]) / space.scale[layout.numeric :]
-            return torch.cat([numbers, raw], dim=-1)
+                raw = torch.addcmul(offset, raw, factor)
+            return torch.cat([self.numbers(numbers, space), raw], dim=-1)
 
         return inputs
+
+    def problem(self, scene: Scene) -> Problem:
+        """What is minimised."""
+        structure = self.structure(scene.space)
+        return Problem(
+            scene=scene,
+            objective=self.objective,
+            priors=self.priors,
+            opener=lambda x: (structure(x), None),
+        )
 
     def _claim(self, runs: np.ndarray, losses: np.ndarray, space: Space) -> Claim:
         finite = np.isfinite(losses) & np.isfinite(runs).all((1, 2))
@@ -204,78 +232,40 @@ class Inversion:
         )
 
 
+def make_scene(learner: Learner, space: Space, exchange: Exchange, shared: bool) -> Scene:
+    """One dummy set for every local epoch (Dimitrov et al.): a client shuffles its rows anew in each."""
+    return Scene(learner=learner, space=space, exchange=exchange, shared=shared, sets=exchange.local_epochs)
+
+
 @lru_cache(maxsize=8)
 def recorded_step(
     attack: Inversion, learner: Learner, space: Space, exchange: Exchange, shared: bool
 ) -> Callable[..., Any]:
     """One step for observations of this kind; kept, because the points of a training run are attacked one by one."""
-    function = step_function(attack, learner, space, exchange, shared)
-    return torch.compile(function) if attack.compile == "yes" else Traced(function)
+    recorder = partial(Traced, compiled=attack.compile == "yes")
+    problem = attack.problem(make_scene(learner, space, exchange, shared))
+    evaluate = problem.evaluation(recorder)
 
-
-def step_function(
-    attack: Inversion, learner: Learner, space: Space, exchange: Exchange, shared: bool
-) -> Callable[..., tuple[Any, ...]]:
-    """One step of all runs: loss and gradient of each, its best iterate so far, the optimiser's move."""
-    structure = attack.structure(space)
-    flat = is_flat(attack, learner)
-
-    def loss(x: Tensor, parameters: Parameters, direction: Sequence[Tensor], length: Tensor, labels: Tensor) -> Tensor:
-        update = simulated_update(learner, exchange, parameters, structure(x), labels)
-        layers = [update[name] for name in parameters]
-        return attack.objective([flattened(layers)] if flat else layers, direction, length)
-
-    one = grad_and_value(loss)
-    over_observations = (0, None if shared else 0, 0, 0, 0)
-
-    def every(x: Tensor, *fixed: Any) -> tuple[Tensor, Tensor]:
-        if attack.restarts == 1:  # one axis less: 433 operations instead of 483 on the small MLP
-            slope, losses = vmap(one, in_dims=over_observations)(x[:, 0], *fixed)
-            return slope[:, None], losses[:, None]
-        slopes, all_losses = vmap(vmap(one, in_dims=(0, None, None, None, None)), in_dims=over_observations)(x, *fixed)
-        return slopes, all_losses
-
-    def step(
-        x: Tensor, state: tuple[Tensor, ...], best: Tensor, lowest: Tensor, sizes: Tensor,
-        parameters: Parameters, direction: Sequence[Tensor], length: Tensor, labels: Tensor,
-    ) -> tuple[Any, ...]:  # fmt: skip
-        slope, losses = every(x, parameters, direction, length, labels)
+    def settle(
+        x: Tensor, state: tuple[Tensor, ...], best: Tensor, lowest: Tensor, sizes: Tensor, losses: Tensor, slope: Tensor
+    ) -> None:
         better = losses < lowest
-        best = torch.where(better[..., None, None], x, best)
-        lowest = torch.where(better, losses, lowest)
-        x, state = attack.optimiser.move(x, slope, state, sizes)
-        return x, state, best, lowest
+        torch.where(better[..., None, None], x, best, out=best)
+        torch.where(better, losses, lowest, out=lowest)
+        attack.optimiser.move(x, slope, state, sizes)
 
-    return step
-
-
-def is_flat(attack: Inversion, learner: Learner) -> bool:
-    """Whether updates are compared as one flat tensor: few numbers in one tensor are fewer operations."""
-    return learner.size <= SHORT and not attack.objective.layers
-
-
-def flattened(layers: Sequence[Tensor]) -> Tensor:
-    """All entries of an update in a row."""
-    return torch.cat([layer.flatten() for layer in layers])
-
-
-def simulated_update(
-    learner: Learner, exchange: Exchange, parameters: Parameters, inputs: Tensor, labels: Tensor
-) -> Parameters:
-    """The update that these rows would have caused, by the same code that the clients run."""
     if exchange.protocol == "fedsgd":
-        return learner.gradient(parameters, inputs, labels)
-    batches, targets = replayed(inputs, exchange), replayed(labels, exchange)
-    return learner.local_training(parameters, batches, targets, exchange.learning_rate)
 
+        def step(x: Tensor, state: Any, best: Tensor, lowest: Tensor, sizes: Tensor, *fixed: Any) -> None:
+            settle(x, state, best, lowest, sizes, *evaluate(x, *fixed))
 
-def replayed(rows: Tensor, exchange: Exchange) -> Tensor:
-    """The rows as the sequence of local batches: (steps, batch, ...).
+        return recorder(step)
+    settled = recorder(settle)
 
-    NOTE[DIFF] a client shuffles its rows anew in every local epoch and does not tell how; the replay keeps one order.
-    """
-    batches = rows.reshape(-1, exchange.batch_size, *rows.shape[1:])
-    return torch.cat([batches] * exchange.local_epochs)
+    def long_step(x: Tensor, state: Any, best: Tensor, lowest: Tensor, sizes: Tensor, *fixed: Any) -> None:
+        settled(x, state, best, lowest, sizes, *evaluate(x, *fixed))
+
+    return long_step
 
 
 class _Part:
@@ -289,25 +279,20 @@ class _Part:
         self._progress(label, done + total * (self._begin // self._size), total * chunks)
 
 
-def _shared(observations: Sequence[Observation]) -> bool:
-    return all(observation.parameters is observations[0].parameters for observation in observations)
-
-
-def _stacked(
-    observations: Sequence[Observation], *, flat: bool
-) -> tuple[Parameters, tuple[Tensor, ...], Tensor, Tensor]:
-    """Parameters (stacked only where they differ), updates divided by their length, lengths, labels."""
+def stacked(observations: Sequence[Observation]) -> tuple[Parameters, Parameters, Tensor, Tensor, Tensor]:
+    """Parameters (stacked only where they differ), updates divided by their length, layers' shares, lengths, labels."""
     first = observations[0]
     parameters = first.parameters
-    if not _shared(observations):
+    if any(observation.parameters is not parameters for observation in observations):
         parameters = {name: torch.stack([o.parameters[name] for o in observations]) for name in first.parameters}
-    updates = [[o.update[name] for name in first.parameters] for o in observations]
-    lengths = torch.stack([flattened(layers).double().norm() for layers in updates])
-    if flat:
-        updates = [[flattened(layers)] for layers in updates]
-    scaled = [[layer / length for layer in layers] for layers, length in zip(updates, lengths, strict=True)]
-    direction = tuple(torch.stack(layers).float() for layers in zip(*scaled, strict=True))
+    updates = {name: torch.stack([o.update[name] for o in observations]).double() for name in first.parameters}
+    squares = {name: value.flatten(1).square().sum(1) for name, value in updates.items()}
+    whole = torch.stack(list(squares.values())).sum(0)
+    length = whole.sqrt()
+    direction = {name: value / length.reshape(-1, *[1] * (value.dim() - 1)) for name, value in updates.items()}
+    own = [torch.stack([squares[name] for name in parts]).sum(0) / whole for parts in layers_of(squares).values()]
     # Unknown labels: the first class, or the mean of a standardised regression target; never optimised (document 002).
     dummy = torch.zeros(first.exchange.rows, dtype=torch.float32 if first.learner.task == "regression" else torch.int64)
     labels = torch.stack([dummy if o.labels is None else o.labels for o in observations])
-    return parameters, direction, lengths.float(), labels
+    observed = {name: value.float() for name, value in direction.items()}
+    return parameters, observed, torch.stack(own, -1)[:, None], length[:, None, None], labels

@@ -12,7 +12,7 @@ from seepage.attacks.inversion.categories.unconstrained import Unconstrained
 
 
 class Categories(Protocol):
-    """A map of one block of variables to a block in raw units (a mixture of categories).
+    """A map of the variables of all blocks to blocks in raw units (mixtures of categories).
 
     ``raw`` says whether the result is in raw units and must be scaled as the clients do; if not, the variables are
     inputs already.
@@ -21,7 +21,7 @@ class Categories(Protocol):
     @property
     def raw(self) -> bool: ...
 
-    def __call__(self, block: Tensor) -> Tensor: ...
+    def __call__(self, variables: Tensor, sizes: tuple[int, ...]) -> Tensor: ...
 
 
 __all__ = ["Categories", "Simplex", "Softmax", "Unconstrained"]

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from seepage.attacks.inversion.categories.blocks import divided_by_block_sums
+
 
 @dataclass(frozen=True, kw_only=True)
 class Simplex:
@@ -17,6 +19,5 @@ class Simplex:
 
     raw = True
 
-    def __call__(self, block: Tensor) -> Tensor:
-        positive = block.abs() + 1e-12
-        return positive / positive.sum(-1, keepdim=True)
+    def __call__(self, variables: Tensor, sizes: tuple[int, ...]) -> Tensor:
+        return divided_by_block_sums(variables.abs() + 1e-12, sizes)

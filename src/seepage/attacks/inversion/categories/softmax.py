@@ -6,10 +6,17 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from seepage._core import InputError
+from seepage.attacks.inversion.categories.blocks import divided_by_block_sums
+
+LARGEST = 80.0  # e^80 times the largest block is still a float32
+
 
 @dataclass(frozen=True, kw_only=True)
 class Softmax:
     r"""Each block is a mixture of categories: :math:`\operatorname{softmax}(z / T)`.
+
+    Logits are bounded at 80, instead of taking every block's largest away: there, a category is certain.
 
     Args:
         temperature: :math:`T`; smaller is nearer to a single category.
@@ -22,5 +29,10 @@ class Softmax:
 
     raw = True
 
-    def __call__(self, block: Tensor) -> Tensor:
-        return (block / self.temperature).softmax(-1)
+    def __post_init__(self) -> None:
+        if not 0 < self.temperature < float("inf"):
+            raise InputError(f"The softmax temperature is {self.temperature}; it must be a number above 0.")
+
+    def __call__(self, variables: Tensor, sizes: tuple[int, ...]) -> Tensor:
+        scaled = variables if self.temperature == 1 else variables / self.temperature
+        return divided_by_block_sums(scaled.clamp(max=LARGEST).exp(), sizes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol
 
 from torch import Tensor
@@ -10,19 +9,20 @@ from torch import Tensor
 from seepage.attacks.inversion.objectives.cosine import Cosine
 from seepage.attacks.inversion.objectives.gaussian_kernel import GaussianKernel
 from seepage.attacks.inversion.objectives.squared import Squared
+from seepage.attacks.inversion.objectives.weighted import Weighted
 
 
 class Objective(Protocol):
-    """A distance of updates.
+    r"""A distance of updates, from two numbers per layer l. The observed update :math:`u` is divided by its length.
 
-    Both come as lists of tensors. The observed one is divided by its length, which comes along. ``layers`` says whether
-    the lists must be one entry per layer; if not, small models come as one flat entry, which is faster.
+    Args of the call, with the layers on the last axis:
+        dots: :math:`\langle \hat u_l, u_l / |u| \rangle`.
+        squares: :math:`|\hat u_l|^2`.
+        own: :math:`|u_l|^2 / |u|^2`.
+        length: :math:`|u|`.
     """
 
-    @property
-    def layers(self) -> bool: ...
-
-    def __call__(self, simulated: Sequence[Tensor], direction: Sequence[Tensor], length: Tensor) -> Tensor: ...
+    def __call__(self, dots: Tensor, squares: Tensor, own: Tensor, length: Tensor) -> Tensor: ...
 
 
-__all__ = ["Cosine", "GaussianKernel", "Objective", "Squared"]
+__all__ = ["Cosine", "GaussianKernel", "Objective", "Squared", "Weighted"]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from seepage.attacks.inversion.objectives.sums import product_sum
+from seepage.attacks.inversion.objectives.squared import layer_gaps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,14 +25,8 @@ class GaussianKernel:
 
     scale: float = 1.0
 
-    layers = True
-
-    def __call__(self, simulated: Sequence[Tensor], direction: Sequence[Tensor], length: Tensor) -> Tensor:
-        terms = []
-        for ours, theirs in zip(simulated, direction, strict=True):
-            # NOTE[DIFF] the paper takes the variance of the layer's entries; the squared length is the same up to the
-            # layer's size, and is defined for a layer of one entry.
-            gap = ours / length - theirs
-            width = product_sum(theirs, theirs) * self.scale + 1e-30
-            terms.append(1 - torch.exp(-product_sum(gap, gap) / width))
-        return torch.stack(terms).mean()
+    def __call__(self, dots: Tensor, squares: Tensor, own: Tensor, length: Tensor) -> Tensor:
+        # NOTE[DIFF] the paper takes the variance of the layer's entries; the squared length is the same up to the
+        # layer's size, and is defined for a layer of one entry.
+        width = own * self.scale + 1e-30
+        return (1 - torch.exp(-layer_gaps(dots, squares, own, length) / width)).mean(-1)

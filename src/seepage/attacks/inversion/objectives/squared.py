@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
-
-from seepage.attacks.inversion.objectives.sums import product_sum
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,8 +18,10 @@ class Squared:
         Zhu et al., Deep Leakage from Gradients, NeurIPS 2019.
     """
 
-    layers = False
+    def __call__(self, dots: Tensor, squares: Tensor, own: Tensor, length: Tensor) -> Tensor:
+        return layer_gaps(dots, squares, own, length).sum(-1)
 
-    def __call__(self, simulated: Sequence[Tensor], direction: Sequence[Tensor], length: Tensor) -> Tensor:
-        gaps = [a / length - b for a, b in zip(simulated, direction, strict=True)]
-        return torch.stack([product_sum(gap, gap) for gap in gaps]).sum()
+
+def layer_gaps(dots: Tensor, squares: Tensor, own: Tensor, length: Tensor) -> Tensor:
+    r""":math:`|\hat u_l - u_l|^2 / |u|^2` of every layer; float error may make it slightly negative."""
+    return (squares / length - 2 * dots) / length + own

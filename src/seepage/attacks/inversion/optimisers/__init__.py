@@ -23,8 +23,6 @@ class Optimiser(Protocol):
         """What changes from step to step (from 1), as plain numbers."""
         ...
 
-    def move(
-        self, x: Tensor, slope: Tensor, state: tuple[Tensor, ...], sizes: Tensor
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """The next variables and state."""
+    def move(self, x: Tensor, slope: Tensor, state: tuple[Tensor, ...], sizes: Tensor) -> None:
+        """Move the variables and the state, in place: at this size a step is bound by memory. ``slope`` is used up."""
         ...

@@ -35,16 +35,15 @@ class Adam:
         return torch.zeros_like(x), torch.zeros_like(x)
 
     def sizes(self, step: int, steps: int) -> tuple[float, ...]:
-        """The step size and the factor of the root, with Adam's bias corrections folded in."""
+        """The step size and the small number under it, with Adam's bias corrections folded in."""
         rate = self.rate * SCHEDULES[self.schedule](step, steps)
-        return rate / (1 - 0.9**step), (1 - 0.999**step) ** -0.5
+        root = (1 - 0.999**step) ** 0.5
+        return rate * root / (1 - 0.9**step), 1e-8 * root
 
-    def move(
-        self, x: Tensor, slope: Tensor, state: tuple[Tensor, ...], sizes: Tensor
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        if self.signed:
-            slope = slope.sign()
+    def move(self, x: Tensor, slope: Tensor, state: tuple[Tensor, ...], sizes: Tensor) -> None:
         first, second = state
-        first = torch.lerp(slope, first, 0.9)
-        second = torch.lerp(slope * slope, second, 0.999)
-        return x - sizes[0] * first / (second.sqrt() * sizes[1] + 1e-8), (first, second)
+        if self.signed:
+            slope = slope.sign_()
+        first.lerp_(slope, 0.1)
+        second.lerp_(slope.square_(), 0.001)
+        x.sub_((second.sqrt().add_(sizes[1])).reciprocal_().mul_(first).mul_(sizes[0]))

@@ -1,0 +1,27 @@
+"""What makes rows likely, beside the update: terms that are added to the objective."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from torch import Tensor
+
+from seepage.attacks.inversion.priors.batch_statistics import BatchStatistics
+from seepage.attacks.inversion.priors.epoch_consistency import EpochConsistency
+from seepage.attacks.inversion.priors.group_consistency import GroupConsistency
+from seepage.attacks.inversion.priors.marginals import Marginals
+from seepage.attacks.inversion.priors.scene import Scene
+
+
+class Prior(Protocol):
+    """Inputs (observations, restarts, rows, width) to a penalty (observations, restarts).
+
+    ``check`` says in a sentence why the prior has nothing to hold on to here.
+    """
+
+    def check(self, scene: Scene, restarts: int) -> None: ...
+
+    def __call__(self, inputs: Tensor, parameters: dict[str, Tensor], scene: Scene) -> Tensor: ...
+
+
+__all__ = ["BatchStatistics", "EpochConsistency", "GroupConsistency", "Marginals", "Prior", "Scene"]

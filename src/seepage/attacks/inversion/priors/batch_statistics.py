@@ -1,0 +1,70 @@
+"""Rows that fit the statistics inside the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, nn
+
+from seepage._core import InputError
+from seepage.attacks.inversion.priors.scene import Scene
+from seepage.models import over_runs
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchStatistics:
+    r"""At every BatchNorm layer the batch's mean and variance should be the stored ones:
+
+    .. math:: w \sum_l \tfrac{1}{d_l} \left(|\mu_l(x) - \mu_l|^2 + |\sigma_l^2(x) - \sigma_l^2|^2\right)
+
+    Clients here never update the stored statistics (document 002, section 3.5), so this prior is weaker than in its
+    paper, where the private batch's own statistics are shared.
+
+    Args:
+        weight: :math:`w`.
+
+    References:
+        Yin et al., See Through Gradients (GradInversion), CVPR 2021.
+    """
+
+    weight: float = 0.001
+
+    def check(self, scene: Scene, restarts: int) -> None:
+        if not _layers(scene.learner.module):
+            raise InputError(
+                "The BatchNorm prior needs a model with BatchNorm layers: resnet, or mlp with the option norm=batch."
+            )
+
+    def __call__(self, inputs: Tensor, parameters: dict[str, Tensor], scene: Scene) -> Tensor:
+        def one(inputs: Tensor, parameters: dict[str, Tensor], _: Tensor) -> Tensor:
+            return self.weight * _distance(scene, inputs, parameters)
+
+        labels = inputs.new_zeros(inputs.shape[0], inputs.shape[2])
+        result: Tensor = over_runs(one, inputs, parameters, labels, shared=scene.shared)
+        return result
+
+
+def _layers(module: nn.Module) -> dict[str, Any]:
+    return {name: layer for name, layer in module.named_modules() if isinstance(layer, nn.BatchNorm1d)}
+
+
+def _distance(scene: Scene, inputs: Tensor, parameters: dict[str, Tensor]) -> Tensor:
+    terms: list[Tensor] = []
+
+    def hook(layer: Any, arriving: tuple[Tensor], _: Tensor) -> None:
+        rows = arriving[0]
+        mean = rows.mean(0)
+        variance = (rows - mean).square().mean(0)
+        terms.append((mean - layer.running_mean).square().mean() + (variance - layer.running_var).square().mean())
+
+    handles = [layer.register_forward_hook(hook) for layer in _layers(scene.learner.module).values()]
+    try:
+        scene.learner.outputs(parameters, inputs)
+    finally:
+        for handle in handles:
+            handle.remove()
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total

@@ -1,0 +1,231 @@
+r"""The update that rows would have caused, how far it is from the observed one, and the slope of that by the rows.
+
+FedSGD is one gradient, held in factors. FedAvg is a chain of local steps :math:`\theta_{t+1} = \theta_t - \eta
+g(\theta_t, x_t)`. Its slope is found backwards with the adjoint :math:`\lambda`,
+
+.. math:: \lambda_t = \lambda_{t+1} - \eta\, (\partial_\theta g)^\top \lambda_{t+1}, \qquad
+          \partial_{x_t} = -\eta\, (\partial_x g)^\top \lambda_{t+1},
+
+so that one recorded step serves any number of epochs and batches, and only parameters are kept: all of them, or
+only those at every k-th step where memory is short.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.func import grad, vmap
+
+from seepage.attacks.inversion.comparison import compare, pulled
+from seepage.attacks.inversion.objectives import Objective
+from seepage.attacks.inversion.priors import Prior, Scene
+from seepage.models import Parameters, factored_gradient, linear_calls, over_runs, pullback, unflattened
+
+Opened = tuple[Tensor, Tensor | None]  # inputs, and labels where they are variables too
+Opener = Callable[[Tensor], Opened]
+Recorder = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Problem:
+    """What is minimised, for all runs of several observations at once.
+
+    Args:
+        scene: what is attacked.
+        objective: the distance of updates.
+        priors: what makes rows likely, beside the update.
+        opener: from variables to inputs (and labels).
+        kept: parameters of all runs that may be kept at a time (FedAvg).
+    """
+
+    scene: Scene
+    objective: Objective
+    priors: Sequence[Prior]
+    opener: Opener
+    kept: int = 1 << 60
+
+    def evaluation(self, recorder: Recorder) -> Callable[..., tuple[Tensor, Tensor]]:
+        """A function of (variables, parameters, observed, own, length, labels) to losses (obs, runs) and slopes."""
+        if self.scene.exchange.protocol == "fedsgd":
+            return _Gradient(self)
+        return _Training(self, recorder)
+
+    def matched(
+        self, factors: Any, dense: Parameters, observed: Parameters, own: Tensor, length: Tensor
+    ) -> tuple[Tensor, Any, Parameters]:
+        """Losses, and their slopes by the parts of the simulated update."""
+        names, compared = compare(factors, dense, observed)
+        dots = torch.stack([layer.dot for layer in compared], -1)
+        squares = torch.stack([layer.square for layer in compared], -1)
+
+        def objective(dots: Tensor, squares: Tensor) -> tuple[Tensor, Tensor]:
+            losses = self.objective(dots, squares, own, length)
+            return losses.sum(), losses
+
+        (by_dot, by_square), losses = grad(objective, argnums=(0, 1), has_aux=True)(dots, squares)
+        slopes = pulled(names, compared, factors, observed, by_dot.float(), by_square.float())
+        return losses, *slopes
+
+    def penalty(self, inputs: Tensor, parameters: Parameters) -> Tensor:
+        """(obs, runs) how unlikely the rows are, by the priors."""
+        total = inputs.new_zeros(inputs.shape[:2])
+        for prior in self.priors:
+            total = total + prior(inputs, parameters, self.scene)
+        return total
+
+
+class _Gradient:
+    """FedSGD."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._calls = linear_calls(problem.scene.learner, problem.scene.space.layout.width)
+
+    def __call__(
+        self, x: Tensor, parameters: Parameters, observed: Parameters, own: Tensor, length: Tensor, labels: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        problem = self._problem
+        likely = bool(problem.priors)
+
+        def forward(x: Tensor) -> Any:
+            inputs, own_labels = problem.opener(x)
+            runs = self._over_runs(inputs, parameters, labels if own_labels is None else own_labels)
+            return (*runs, problem.penalty(inputs, parameters)) if likely else runs
+
+        simulated, back = pullback(forward, x)
+        losses, *slopes = problem.matched(simulated[0], simulated[1], observed, own, length)
+        if likely:
+            losses = losses + simulated[2]
+            slopes.append(torch.ones_like(simulated[2]))
+        return losses, back(tuple(slopes))[0]
+
+    def _over_runs(self, inputs: Tensor, parameters: Parameters, labels: Tensor) -> Any:
+        def one(inputs: Tensor, parameters: Parameters, labels: Tensor) -> Any:
+            return factored_gradient(self._problem.scene.learner, self._calls, parameters, inputs, labels)
+
+        return over_runs(one, inputs, parameters, labels, shared=self._problem.scene.shared)
+
+
+class _Training:
+    """FedAvg: one local step forward and one backward are recorded; the chain is a loop over them."""
+
+    def __init__(self, problem: Problem, recorder: Recorder) -> None:
+        self._problem = problem
+        self._open = recorder(self._opened)
+        self._forward = recorder(self._step)
+        self._match = recorder(self._matched)
+        self._backward = recorder(self._adjoint)
+        self._close = recorder(self._closed)
+
+    def __call__(
+        self, x: Tensor, parameters: Parameters, observed: Parameters, own: Tensor, length: Tensor, labels: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        exchange, runs = self._problem.scene.exchange, x.shape[:2]
+        inputs, targets = self._open(x, labels)
+        batches = inputs.unflatten(2, (-1, exchange.batch_size))  # (obs, runs, batches, rows, width)
+        aims = targets.unflatten(2, (-1, exchange.batch_size))
+        start = {
+            name: (value[None, None] if self._problem.scene.shared else value[:, None])
+            .expand(*runs, *value.shape[0 if self._problem.scene.shared else 1 :])
+            .contiguous()
+            for name, value in parameters.items()
+        }
+        count, steps = batches.shape[2], exchange.steps
+        size = sum(value.numel() for value in start.values())
+        stride = 1 if steps * size <= self._problem.kept else math.ceil(math.sqrt(steps))
+        marks: dict[int, Parameters] = {}
+        current = start
+        for number in range(steps):
+            if number % stride == 0:
+                marks[number] = current
+            current = self._forward(current, batches[:, :, number % count], aims[:, :, number % count])
+        losses, adjoint = self._match(start, current, observed, own, length)
+        slopes = torch.zeros_like(batches)
+        aim_slopes = torch.zeros_like(aims) if aims.is_floating_point() else None
+        for begin in reversed(range(0, steps, stride)):
+            chain = [marks[begin]]
+            for number in range(begin, min(begin + stride, steps) - 1):
+                chain.append(self._forward(chain[-1], batches[:, :, number % count], aims[:, :, number % count]))
+            for number in reversed(range(begin, min(begin + stride, steps))):
+                place = number % count
+                adjoint, *found = self._backward(chain.pop(), batches[:, :, place], aims[:, :, place], adjoint)
+                slopes[:, :, place] += found[0]
+                if aim_slopes is not None:
+                    aim_slopes[:, :, place] += found[1]
+        extra = (aim_slopes.flatten(2, 3),) if aim_slopes is not None else ()
+        penalty, slope = self._close(x, labels, parameters, slopes.flatten(2, 3), *extra)
+        return losses + penalty, slope
+
+    def _opened(self, x: Tensor, labels: Tensor) -> Any:
+        inputs, own = self._problem.opener(x)
+        if own is not None:
+            return inputs, own
+        sets = inputs.shape[2] // labels.shape[1]
+        return inputs, labels.repeat(1, sets)[:, None].expand(-1, inputs.shape[1], -1).contiguous()
+
+    def _step(self, parameters: Parameters, x: Tensor, y: Tensor) -> Parameters:
+        learner, rate = self._problem.scene.learner, self._problem.scene.exchange.learning_rate
+
+        def one(parameters: Parameters, x: Tensor, y: Tensor) -> Parameters:
+            slope = learner.gradient(parameters, x, y)
+            return {name: value - rate * slope[name] for name, value in parameters.items()}
+
+        trained: Parameters = _of_runs(vmap(one), parameters, x, y)
+        return trained
+
+    def _matched(
+        self, start: Parameters, end: Parameters, observed: Parameters, own: Tensor, length: Tensor
+    ) -> tuple[Tensor, Parameters]:
+        change = {name: end[name] - start[name] for name in start}
+        losses, _, slopes = self._problem.matched({}, change, observed, own, length)
+        return losses, slopes
+
+    def _adjoint(self, parameters: Parameters, x: Tensor, y: Tensor, adjoint: Parameters) -> Any:
+        learner, rate = self._problem.scene.learner, self._problem.scene.exchange.learning_rate
+
+        def one(parameters: Parameters, x: Tensor, y: Tensor, adjoint: Parameters) -> Any:
+            if y.is_floating_point():
+                _, back = pullback(learner.gradient, parameters, x, y)
+                by_parameters, by_x, by_y = back(adjoint)
+                return _against(adjoint, by_parameters, rate), -rate * by_x, -rate * by_y
+            _, back = pullback(lambda parameters, x: learner.gradient(parameters, x, y), parameters, x)
+            by_parameters, by_x = back(adjoint)
+            return _against(adjoint, by_parameters, rate), -rate * by_x
+
+        return _of_runs(vmap(one), parameters, x, y, adjoint)
+
+    def _closed(self, x: Tensor, labels: Tensor, parameters: Parameters, slope: Tensor, *aims: Tensor) -> Any:
+        problem = self._problem
+
+        def forward(x: Tensor) -> Any:
+            inputs, own = problem.opener(x)
+            penalty = problem.penalty(inputs, parameters)
+            return (inputs, penalty) if own is None else (inputs, penalty, own)
+
+        simulated, back = pullback(forward, x)
+        cotangents = (slope, torch.ones_like(simulated[1]))
+        if len(simulated) == 3:
+            cotangents = (*cotangents, *aims)  # type: ignore[assignment]
+        return simulated[1], back(cotangents)[0]
+
+
+def _against(adjoint: Parameters, slope: Parameters, rate: float) -> Parameters:
+    return {name: value - rate * slope[name] for name, value in adjoint.items()}
+
+
+def _of_runs(function: Callable[..., Any], *arguments: Any) -> Any:
+    """A function over one axis of runs, for arguments over (observations, runs)."""
+    first = next(iter(arguments[0].values()))
+    shape = (first.shape[0], first.shape[1])
+
+    def flat(tree: Any) -> Any:
+        if isinstance(tree, Tensor):
+            return tree.flatten(0, 1)
+        return {name: value.flatten(0, 1) for name, value in tree.items()}
+
+    return unflattened(function(*(flat(argument) for argument in arguments)), shape)

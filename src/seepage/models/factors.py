@@ -1,0 +1,128 @@
+r"""The gradient of a batch in factors: what its linear layers took in, and how the loss reacts to what they gave out.
+
+The gradient of a linear layer is :math:`\delta^\top h` with the inputs :math:`h` (rows, in) and the slopes
+:math:`\delta` (rows, out) of the loss by the outputs. For a small batch the factors are far smaller than the product:
+an attacker who only needs inner products of gradients never has to multiply them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import grad
+
+from seepage.models.functional import Learner, Parameters
+
+Calls = dict[str, list[int]]  # a linear layer's name -> of each of its calls, its rows per row of the batch
+Factors = dict[str, tuple[Tensor, Tensor]]  # a linear layer's name -> slopes (rows, out), inputs (rows, in)
+
+
+def parameter_name(layer: str, kind: str) -> str:
+    """The full name of a layer's parameter; the layer may be the whole model."""
+    return f"{layer}.{kind}" if layer else kind
+
+
+def factored_gradient(
+    learner: Learner, calls: Calls, parameters: Parameters, x: Tensor, y: Tensor
+) -> tuple[Factors, Parameters]:
+    """The gradient of the batch's mean loss, in factors where a linear layer allows it and as tensors elsewhere.
+
+    Args:
+        calls: from :func:`linear_calls`.
+    """
+    layers: dict[str, Any] = {name: learner.module.get_submodule(name) for name in calls}
+    offsets = {
+        name: [x.new_zeros(x.shape[0] * tokens, layers[name].out_features) for tokens in each]
+        for name, each in calls.items()
+    }
+    owned = {parameter_name(name, kind) for name in calls for kind in ("weight", "bias")}
+    rest = {name: value for name, value in parameters.items() if name not in owned}
+    fixed = {name: value for name, value in parameters.items() if name in owned}
+
+    def loss(offsets: dict[str, list[Tensor]], rest: Parameters) -> tuple[Tensor, dict[str, list[Tensor]]]:
+        with _listening(learner.module, offsets) as heard:
+            value = learner.loss(fixed | rest, x, y)
+        return value, heard
+
+    (slopes, dense), heard = grad(loss, argnums=(0, 1), has_aux=True)(offsets, rest)
+    factors = {name: (torch.cat(slopes[name]), torch.cat(heard[name])) if len(slopes[name]) > 1
+               else (slopes[name][0], heard[name][0]) for name in calls}  # fmt: skip
+    return factors, dense
+
+
+@lru_cache(maxsize=32)
+def linear_calls(learner: Learner, width: int) -> Calls:
+    """The linear layers whose gradient comes in factors, and the rows per row of the batch of each of their calls.
+
+    A layer counts if its parameters are its own and if all that happens to them is the layer's call. The second is
+    tried out: the factors must give the same gradient as autograd.
+    """
+    module = learner.module
+    owners: dict[int, int] = {}
+    for layer in module.modules():
+        for value in layer.parameters(recurse=False):
+            owners[id(value)] = owners.get(id(value), 0) + 1
+    candidates = {
+        name: layer
+        for name, layer in module.named_modules()
+        if isinstance(layer, nn.Linear) and all(owners[id(value)] == 1 for value in layer.parameters())
+    }
+    heard: dict[str, list[int]] = {name: [] for name in candidates}
+    handles = []
+    for name, layer in candidates.items():
+
+        def hook(_: nn.Module, inputs: tuple[Tensor], __: Tensor, name: str = name) -> None:
+            heard[name].append(inputs[0].numel() // inputs[0].shape[-1] // 2)
+
+        handles.append(layer.register_forward_hook(hook))
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(2, width, generator=generator)
+    parameters = learner.initial()
+    try:
+        outputs = learner.outputs(parameters, x)
+    finally:
+        for handle in handles:
+            handle.remove()
+    calls = {name: each for name, each in heard.items() if each}
+    y = torch.zeros(2, dtype=torch.float32 if learner.task == "regression" else torch.int64)
+    assert outputs.shape[0] == 2
+    return {name: each for name, each in calls.items() if _agrees(learner, name, each, parameters, x, y)}
+
+
+def _agrees(learner: Learner, name: str, each: list[int], parameters: Parameters, x: Tensor, y: Tensor) -> bool:
+    whole = learner.gradient(parameters, x, y)[parameter_name(name, "weight")]
+    layer: Any = learner.module.get_submodule(name)
+    offsets = {name: [x.new_zeros(2 * tokens, layer.out_features) for tokens in each]}
+
+    def loss(offsets: dict[str, list[Tensor]]) -> tuple[Tensor, dict[str, list[Tensor]]]:
+        with _listening(learner.module, offsets) as heard:
+            return learner.loss(parameters, x, y), heard
+
+    slopes, heard = grad(loss, has_aux=True)(offsets)
+    product = torch.cat(slopes[name]).T @ torch.cat(heard[name])
+    return bool(torch.allclose(product, whole, rtol=1e-4, atol=1e-6 * float(whole.abs().max() + 1e-30)))
+
+
+@contextmanager
+def _listening(module: nn.Module, offsets: dict[str, list[Tensor]]) -> Iterator[dict[str, list[Tensor]]]:
+    """While this lasts, layers write down their inputs, and their outputs are shifted (by zeros, to differentiate)."""
+    heard: dict[str, list[Tensor]] = {name: [] for name in offsets}
+    handles = []
+    for name in offsets:
+
+        def hook(_: nn.Module, inputs: tuple[Tensor], output: Tensor, name: str = name) -> Tensor:
+            shift = offsets[name][len(heard[name])]
+            heard[name].append(inputs[0].reshape(-1, inputs[0].shape[-1]))
+            return output + shift.reshape(output.shape)
+
+        handles.append(module.get_submodule(name).register_forward_hook(hook))
+    try:
+        yield heard
+    finally:
+        for handle in handles:
+            handle.remove()
