@@ -170,8 +170,9 @@ def test_trends(page: Page) -> None:
 
 def test_many_lines_become_their_upper_edge() -> None:
     records = [r for m in range(9) for b in (1, 8) for r in records_of(a_cell(model=f"m{m}", batch_size=b), 2)]
-    (trend,) = gather(a_summary(records)).trends
+    trend, models = gather(a_summary(records)).trends
     assert [line.name for line in trend.series] == ["worst of 9 settings"]
+    assert (models.dimension, len(models.series)) == ("model", 2)
 
 
 def test_utility_is_averaged_over_repeats(page: Page) -> None:

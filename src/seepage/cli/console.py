@@ -19,10 +19,11 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from seepage.report.words import spec
 from seepage.results import Summary
 from seepage.results.summary import best_guess
 
-console = Console(width=None if sys.stdout.isatty() else 120)  # a pipe has no edge to wrap at
+console = Console(width=None if sys.stdout.isatty() else 160)  # a pipe has no edge to wrap at
 errors = Console(stderr=True)
 
 
@@ -80,15 +81,15 @@ def print_summary(summary: Summary) -> None:
     columns = {name: justify for name, justify in COLUMNS.items() if len(tested.get(name, ("one", "more"))) > 1}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading, justify in columns.items():
-        table.add_column(heading, justify=justify, no_wrap=True)
+        table.add_column(heading, justify=justify, no_wrap=heading not in ("model", "defense", "attack"))
     for cell in summary.cells:
         name, guess = best_guess(cell)
         line = {
-            "model": cell["model"],
-            "defense": cell["defense"],
+            "model": spec(cell["model"]),
+            "defense": spec(cell["defense"], bare=True),
             "batch": str(cell["batch_size"]),
             "point": cell["attack_point"],
-            "attack": cell["attack"],
+            "attack": spec(cell["attack"]),
             "cells read": percent(cell["metrics"].get("accuracy")),
             "best guess": f"{percent(guess, spread=False)} {name}",
             "rows exact": f"{cell['rows_exact']} of {cell['rows']}",

@@ -11,6 +11,8 @@ from typing import Any
 
 from seepage._core import InputError, Outcome
 from seepage.report import words
+from seepage.report.privacy import Promise, gather_promises
+from seepage.report.trends import Trend, gather_trends
 from seepage.report.trust import TrustView, gather_trust
 from seepage.report.utility import UtilityView, gather_utility
 from seepage.report.verdict import ColumnReading, Leak, Verdict, conclude
@@ -69,27 +71,6 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Series:
-    """One line of a trend; None where the setting was not tested or not measured."""
-
-    name: str
-    values: tuple[Interval | None, ...]
-
-
-@dataclass(frozen=True)
-class Trend:
-    """Leakage along one dimension, everything else equal."""
-
-    dimension: str
-    title: str
-    axis: str
-    ticks: tuple[str, ...]
-    series: tuple[Series, ...]
-    guess: tuple[float | None, ...]
-    sentence: str
-
-
-@dataclass(frozen=True)
 class Failure:
     """How often attacks ended in a way that gave nothing to score, or not all."""
 
@@ -128,6 +109,7 @@ class Page:
     trust: TrustView | None
     choices: tuple[Choice, ...]
     trends: tuple[Trend, ...]
+    promises: tuple[Promise, ...]
     utility: UtilityView
     threat_model: tuple[Listing, ...]
     deviation: str
@@ -163,7 +145,8 @@ def gather(summary: Summary) -> Page:
         columns=gather_columns(document["dataset"]["columns"], leaks, summary.cells),
         trust=gather_trust(leaks, summary.cells, document["settings"]),
         choices=choices,
-        trends=gather_trends(leaks),
+        trends=gather_trends(leaks, _parameters(summary.utility)),
+        promises=gather_promises(document.get("privacy") or []),
         utility=gather_utility(summary.utility, leaks, str(document["dataset"].get("task"))),
         threat_model=_threat_model(document["threat_model"]),
         deviation=_DEVIATIONS.get(str(document["settings"].get("deviation")), "standard deviations"),
@@ -291,92 +274,9 @@ def _choice(leaks: Sequence[Leak], shown: tuple[str, ...]) -> Choice:
     return Choice(words.label(leaks[0].cell, shown), worst, len(leaks), unmeasured, len(missing) - unmeasured)
 
 
-_TRENDS = {
-    "batch_size": ("Batch size", "rows in a batch"),
-    "attack_point": ("Moment of the attack", "attack point (mean passes over the clients' data)"),
-}
-_MANY_LINES = 8
-
-
-def gather_trends(leaks: Sequence[Leak]) -> tuple[Trend, ...]:
-    """Leakage over batch size and over the moment of the attack, where several were tested."""
-    found = (_trend(dimension, leaks) for dimension in _TRENDS)
-    return tuple(trend for trend in found if trend)
-
-
-def _trend(dimension: str, leaks: Sequence[Leak]) -> Trend | None:
-    steps = _steps(dimension, leaks)
-    if len(steps) < 2:
-        return None
-    rest = tuple(name for name in words.DIMENSIONS if name != dimension)
-    lines: dict[tuple[Any, ...], dict[Any, Leak]] = {}
-    for leak in leaks:
-        key = tuple(getattr(leak.cell, name) for name in rest)
-        lines.setdefault(key, {})[getattr(leak.cell, dimension)] = leak
-    varying = [i for i in range(len(rest)) if len({key[i] for key in lines}) > 1]
-    series = [
-        Series(
-            words.joined(words.said(rest[i], key[i]) for i in varying) or "all settings",
-            tuple(line[step].accuracy if step in line else None for step in steps),
-        )
-        for key, line in lines.items()
-    ]
-    title, axis = _TRENDS[dimension]
-    return Trend(
-        dimension=dimension,
-        title=title,
-        axis=axis,
-        ticks=tuple(_tick(dimension, step, leaks) for step in steps),
-        series=tuple(series if len(series) <= _MANY_LINES else [_worst_line(series)]),
-        guess=tuple(_mean_guess(leak for leak in leaks if getattr(leak.cell, dimension) == step) for step in steps),
-        sentence=_trend_sentence(dimension, steps, series),
-    )
-
-
-def _steps(dimension: str, leaks: Sequence[Leak]) -> list[Any]:
-    """The values of a dimension in the order of the axis: batch sizes as numbers, moments by time."""
-    values = list(dict.fromkeys(getattr(leak.cell, dimension) for leak in leaks))
-    if dimension == "batch_size":
-        return sorted(values)
-    return sorted(values, key=lambda value: _exposure(value, leaks))
-
-
-def _exposure(point: str, leaks: Sequence[Leak]) -> float:
-    over = [leak.exposure for leak in leaks if leak.cell.attack_point == point]
-    return sum(over) / len(over)
-
-
-def _tick(dimension: str, step: Any, leaks: Sequence[Leak]) -> str:
-    return str(step) if dimension == "batch_size" else f"{step} ({_exposure(step, leaks):.1f})"
-
-
-def _worst_line(series: Sequence[Series]) -> Series:
-    """The upper edge of many lines: at each step the setting that leaks most."""
-    columns = zip(*(line.values for line in series), strict=True)
-    worst = (max((v for v in column if v), key=lambda v: v.mean, default=None) for column in columns)
-    return Series(f"worst of {len(series)} settings", tuple(worst))
-
-
-def _mean_guess(leaks: Iterable[Leak]) -> float | None:
-    known = [leak.best_guess.mean for leak in leaks if leak.best_guess]
-    return sum(known) / len(known) if known else None
-
-
-def _trend_sentence(dimension: str, steps: Sequence[Any], series: Sequence[Series]) -> str:
-    ends = [(line.values[0], line.values[-1]) for line in series]
-    both = [(first.mean, last.mean) for first, last in ends if first and last]
-    if not both:
-        return "No setting was measured at both ends, so they cannot be compared."
-    first, last = (sum(side) / len(both) for side in zip(*both, strict=True))
-    span = (
-        f"From {words.batches(steps[0])} to {words.batches(steps[-1])}"
-        if dimension == "batch_size"
-        else f"From attack point {steps[0]} to attack point {steps[-1]}"
-    )
-    change = "stayed the same" if abs(last - first) < 0.005 else "fell" if last < first else "rose"
-    moved = "" if change == "stayed the same" else f" from {words.percent(first)} to {words.percent(last)}"
-    over = f", on average over {len(both)} otherwise equal settings" if len(both) > 1 else ""
-    return f"{span}, the share of cells read {change}{moved}{over}."
+def _parameters(utility: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """How many parameters each model has."""
+    return {entry["model"]: entry["parameters"] for entry in utility if entry.get("parameters")}
 
 
 def _failures(cells: Sequence[Mapping[str, Any]]) -> tuple[Failure, ...]:

@@ -17,7 +17,8 @@ import plotly.graph_objects as go
 from markupsafe import Markup
 
 from seepage.report import words
-from seepage.report.gather import ColumnView, Page, Trend
+from seepage.report.gather import ColumnView, Page
+from seepage.report.trends import Trend
 from seepage.report.trust import TrustGroup
 from seepage.report.utility import UtilityView
 from seepage.report.verdict import Leak
@@ -215,7 +216,9 @@ def trend(view: Trend) -> Plot | None:
     lines = words.plural(len(view.series), "line")
     description = f"Line plot of the share of cells read against {view.axis}, {lines}. {view.sentence}"
     name = f"plot-{view.dimension.replace('_', '-')}"
-    return _plot(name, description, lambda palette: _trend(view, palette, height), height, 280)
+    longest = max(len(line) for lines in _ticks(view) for line in lines)
+    width = max(280, len(view.ticks) * (8 * longest + 10))  # labels side by side; a narrow screen scrolls
+    return _plot(name, description, lambda palette: _trend(view, palette, height), height, width)
 
 
 def _trend(view: Trend, palette: Palette, height: int) -> go.Figure:
@@ -226,10 +229,11 @@ def _trend(view: Trend, palette: Palette, height: int) -> go.Figure:
         color = palette.lines[index % len(palette.lines)]
         # Lines stand a little apart: intervals drawn over one another cannot be read.
         shift = 0.04 * (index - (len(drawn) - 1) / 2)
+        values = _apart(line.values, view.families)
         figure.add_scatter(
-            x=[place + shift for place in places],
-            y=[100 * value.mean if value else None for value in line.values],
-            error_y=_error(line.values, color),
+            x=_apart([place + shift for place in places], view.families),
+            y=[100 * value.mean if value else None for value in values],
+            error_y=_error(values, color),
             mode="lines+markers",
             name=_text(line.name, LABEL_LENGTH),
             line={"width": 2, "color": color},
@@ -249,10 +253,30 @@ def _trend(view: Trend, palette: Palette, height: int) -> go.Figure:
     figure.update_xaxes(
         title_text=view.axis,
         tickvals=places,
-        ticktext=[_text(tick, 24) for tick in view.ticks],
+        ticktext=["<br>".join(lines) for lines in _ticks(view)],
+        ticklabeloverflow="allow",  # plotly would leave out the last one
         range=[-0.4, len(places) - 0.6],
     )
     return figure
+
+
+def _ticks(view: Trend) -> list[list[str]]:
+    """The labels below the axis in short lines: name, options, what stands in brackets."""
+    found = []
+    for tick, family in zip(view.ticks, view.families, strict=True):
+        name, rest = (family, tick[len(family) :]) if family and tick.startswith(family) else ("", tick)
+        lines = [name, *rest.replace(", ", ",\n").replace(" (", "\n(").splitlines()]
+        found.append([_text(line, 24) for line in lines if line.strip()])
+    return found
+
+
+def _apart(values: Sequence[Any], families: Sequence[str]) -> list[Any]:
+    """The values with a gap wherever another family begins: no line joins what has no order."""
+    found: list[Any] = []
+    for place, value in enumerate(values):
+        found += [None] if place and families[place] != families[place - 1] else []
+        found.append(value)
+    return found
 
 
 def trust(group: TrustGroup) -> Plot:
@@ -312,15 +336,15 @@ def utility(view: UtilityView) -> Plot | None:
 def _utility(view: UtilityView, palette: Palette, height: int) -> go.Figure:
     figure = go.Figure()
     known = [point for point in view.points if point.leak and point.validation.get(view.score or "") is not None]
-    for index, size in enumerate(dict.fromkeys(point.batch_size for point in known)):
-        group = [point for point in known if point.batch_size == size]
+    for index, name in enumerate(dict.fromkeys(point.group for point in known)):
+        group = [point for point in known if point.group == name]
         color = palette.lines[index % len(palette.lines)]
         figure.add_scatter(
             x=[point.validation[view.score or ""] for point in group],
             y=[100 * point.leak.mean for point in group if point.leak],
             error_y=_error([point.leak for point in group], color),
             mode="markers",
-            name=words.batches(size),
+            name=_text(name, LABEL_LENGTH),
             text=[_text(point.label, 80) for point in group],
             marker={"size": 11, "color": color, "symbol": _LINE_SYMBOLS[index % len(_LINE_SYMBOLS)]},
             hovertemplate="%{text}<br>utility %{x:.3f}, cells read %{y:.0f} %<extra></extra>",

@@ -10,7 +10,8 @@ from seepage.report import words
 from seepage.report.verdict import Leak
 from seepage.results import Interval
 
-_POINT = ("protocol", "model", "batch_size", "attack_point")
+_POINT = ("protocol", "model", "batch_size", "defense", "attack_point")
+_GROUPS = ("defense", "model", "batch_size")  # the first that varies tells markers of the plot apart
 _LOWER_IS_BETTER = {"loss", "rmse", "mse", "mae", "log_loss"}
 _PREFERRED = {
     "binary": ("roc_auc", "auc", "balanced_accuracy", "f1", "accuracy"),
@@ -24,6 +25,7 @@ class UtilityPoint:
     """One trained model at one moment: scores are means over repeats."""
 
     label: str
+    group: str
     batch_size: int
     attack_point: str
     repeats: int
@@ -50,13 +52,15 @@ class UtilityView:
 
 
 def gather_utility(entries: Sequence[Mapping[str, Any]], leaks: Sequence[Leak], task: str) -> UtilityView:
-    """The utility of every (protocol, model, batch size, attack point), repeats together."""
+    """The utility of every (protocol, model, batch size, defence, attack point), repeats together."""
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for entry in entries:
-        groups.setdefault(tuple(entry[name] for name in _POINT), []).append(entry)
+        whole = {"defense": "none"} | dict(entry)  # summaries of before there were defences
+        groups.setdefault(tuple(whole[name] for name in _POINT), []).append(entry)
     varying = tuple(name for i, name in enumerate(_POINT) if len({key[i] for key in groups}) > 1)
     shown = varying or ("batch_size",)
-    points = tuple(_point(key, group, shown, leaks) for key, group in groups.items())
+    by = next((name for name in _GROUPS if name in varying), "batch_size")
+    points = tuple(_point(key, group, shown, by, leaks) for key, group in groups.items())
     scores = tuple(dict.fromkeys(name for point in points for name in point.validation))
     tests = tuple(dict.fromkeys(name for point in points for name in point.test))
     return UtilityView(points, scores, tests, _choose(scores, task))
@@ -70,7 +74,7 @@ def _choose(scores: Sequence[str], task: str) -> str | None:
 
 
 def _point(
-    key: tuple[Any, ...], group: Sequence[Mapping[str, Any]], shown: tuple[str, ...], leaks: Sequence[Leak]
+    key: tuple[Any, ...], group: Sequence[Mapping[str, Any]], shown: tuple[str, ...], by: str, leaks: Sequence[Leak]
 ) -> UtilityPoint:
     cell = dict(zip(_POINT, key, strict=True))
     here = [leak for leak in leaks if all(getattr(leak.cell, name) == cell[name] for name in _POINT)]
@@ -79,6 +83,7 @@ def _point(
     passes = [mean for entry in group if (mean := words.number((entry.get("exposure") or {}).get("mean"))) is not None]
     return UtilityPoint(
         label=words.joined(words.said(name, cell[name]) for name in shown),
+        group=words.batches(cell[by]) if by == "batch_size" else words.said(by, cell[by]),
         batch_size=cell["batch_size"],
         attack_point=cell["attack_point"],
         repeats=len(group),

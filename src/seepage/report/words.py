@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from seepage.results import Cell, Interval
@@ -117,14 +117,47 @@ def batches(size: int) -> str:
     return "batches of one row" if size == 1 else f"batches of {size}"
 
 
-_SAID = {
+def name_of(text: str) -> str:
+    """The name in a spec."""
+    return text.partition(":")[0]
+
+
+def options_of(text: str) -> list[tuple[str, str]]:
+    """The options in a spec, with their values."""
+    pairs = [part.partition("=") for part in text.split(":")[1:]]
+    return [(name, value) for name, _, value in pairs]
+
+
+def spec(text: Any, *, bare: bool = False) -> str:
+    """A spec for people; ``bare`` leaves the name of a lone option out.
+
+    Example:
+        >>> spec("mlp:width=50:depth=1"), spec("top_k:share=0.1", bare=True)
+        ('mlp width 50, depth 1', 'top_k 0.1')
+    """
+    name, options = name_of(str(text)), options_of(str(text))
+    if bare and len(options) == 1:
+        return f"{name} {options[0][1]}".strip()
+    return f"{name} {', '.join(f'{option} {value}'.strip() for option, value in options)}".strip()
+
+
+def reads_as(text: str) -> float:
+    """The number that a text is, or 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        return 0.0
+    return value if math.isfinite(value) else 0.0
+
+
+_SAID: dict[str, Callable[[Any], str]] = {
     "dataset": lambda value: str(value),
     "protocol": lambda value: str(value),
-    "model": lambda value: str(value),
+    "model": spec,
     "batch_size": lambda value: f"batch{SPACE}{value}",
-    "defense": lambda value: f"no{SPACE}defence" if value == "none" else f"defence {value}",
+    "defense": lambda value: f"no{SPACE}defence" if value == "none" else spec(value, bare=True),
     "attack_point": lambda value: f"point {value}" if str(value)[:1].isdigit() else str(value),
-    "attack": lambda value: str(value),
+    "attack": spec,
 }
 DIMENSIONS = tuple(_SAID)
 

@@ -1,0 +1,41 @@
+"""Every plan in reproductions/ can be read, and runs: here on a small table, with few steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import seepage
+from seepage.audit import read_plan
+from tests import cases
+
+ROOT = Path(__file__).parents[2] / "reproductions"
+PLANS = sorted(ROOT.rglob("*.toml"))
+SMALL = {"data": cases.frame(), "target": "target", "trials": 2, "clients": 2}
+
+
+@pytest.mark.parametrize("path", PLANS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_plan_runs(path: Path, tmp_path: Path) -> None:
+    values = read_plan(path)
+    asked = len(values["models"]) * len(values.get("defenses", ["none"])) * len(values["attacks"])
+    sizes = [size for size in values["batch_sizes"] if size <= 16] or [8]
+    small = SMALL | {"batch_sizes": sizes, "attack_options": {"steps": 2, "restarts": 2}, "out": tmp_path / "run"}
+    summary = seepage.audit(**(values | small))
+    assert len(summary.cells) == asked * len(sizes)
+    assert all(cell["failed"] == 0 for cell in summary.cells)
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert 'id="plot-defense"' in page or 'id="plot-model"' in page
+
+
+def test_the_networks_are_those_of_figure_8() -> None:
+    models = read_plan(ROOT / "tableak" / "network_size.toml")["models"]
+    assert [model.split(":")[1:] for model in models] == [
+        ["width=50", "depth=1"], ["width=100", "depth=1"], ["width=100", "depth=2"], ["width=200", "depth=3"],
+        ["width=400", "depth=3"],
+    ]  # fmt: skip
+
+
+def test_the_noise_is_that_of_figures_4_to_7() -> None:
+    defenses = read_plan(ROOT / "tableak" / "noise.toml")["defenses"]
+    assert [spec.rpartition(":")[2] for spec in defenses] == ["none", "0.001", "0.01", "0.1"]
