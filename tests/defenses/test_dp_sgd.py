@@ -17,7 +17,7 @@ from seepage.defenses import dp_sgd as module
 from seepage.defenses.dp_sgd import clipped_sums
 from seepage.federation import Automatic, FedAvg, FedSGD, simulate
 from seepage.federation.fedsgd import for_each
-from seepage.models import Learner, Parameters
+from seepage.models import Learner, Parameters, Traced
 from seepage.observation import Knowledge
 from tests import cases
 
@@ -73,6 +73,16 @@ def test_without_clipping_the_sum_is_the_batchs_gradient(model: str, task: str) 
     expected = learner.gradients(learner.initial(), x, y)
     for name, value in expected.items():
         torch.testing.assert_close(sums[name] / ROWS, value, atol=2e-5, rtol=1e-3)
+
+
+@pytest.mark.parametrize("model", cases.MODELS)
+def test_a_recorded_step_is_the_step(model: str) -> None:
+    """Long runs replay it."""
+    learner, x, y = batch(model)
+    arguments = (for_each(CLIENTS, learner.initial()), x, y)
+    replayed = Traced(lambda p, x, y: clipped_sums(learner, p, x, y, 0.1), patience=0)(*arguments)
+    for name, value in clipped_sums(learner, *arguments, 0.1).items():
+        torch.testing.assert_close(replayed[name], value, atol=1e-6, rtol=1e-4)
 
 
 def test_dropout_works() -> None:
