@@ -123,6 +123,20 @@ def test_a_wide_table_on_a_narrow_screen_scrolls_inside_its_frame(browser: Brows
     report.page.close()
 
 
+def test_defences_and_models_have_plots_whose_labels_are_all_there(browser: Browser, tmp_path: Path) -> None:
+    defenses = ["none", "gaussian_noise:deviation=0.1", "dp_sgd:clip=1:noise=1", "quantisation:bits=1"]
+    cells = [a_cell(defense=defense, model=model) for defense in defenses for model in ("mlp:width=8", "mlp:width=64")]
+    report = opened(browser, tmp_path, a_summary([r for cell in cells for r in records_of(cell, 2)]))
+    labels = report.page.locator("#plot-defense .xtick text")
+    labels.first.wait_for()
+    assert [label.text_content() for label in labels.all()] == [
+        "none", "gaussian_noise0.1", "dp_sgdclip 1,noise 1", "quantisation1",
+    ]  # fmt: skip
+    assert report.page.locator("#plot-model .xtick text").count() == 2
+    assert report.complaints == []
+    report.page.close()
+
+
 def test_html_in_a_column_name_does_nothing(browser: Browser, tmp_path: Path) -> None:
     name = "</script><img src=x onerror=\"document.title='taken'\"><b>x</b>"
     columns = [{"name": name, "kind": "numeric", "cardinality": None, "sensitive": True}]
