@@ -9,17 +9,24 @@ import torch
 from seepage._core import InputError, Outcome, Streams
 from seepage.attacks.inversion import (
     Inversion,
+    dlg,
     engine,
     gradient_matching,
+    gradinversion_bn,
     inverting_gradients,
     tableak,
     tableak_no_softmax,
 )
-from seepage.attacks.inversion.numbers import Bounded
+from seepage.attacks.inversion.numbers import Bounded, Clamped
+from seepage.attacks.inversion.numbers.bounded import encoded_bounds
 from seepage.attacks.inversion.objectives import Cosine, GaussianKernel, Objective, Squared, Weighted
+from seepage.attacks.inversion.optimisers import LBFGS, Adam
 from seepage.attacks.inversion.pooling import Best, Ensemble, align
+from seepage.attacks.inversion.priors import GroupConsistency
+from seepage.attacks.inversion.starts import FromMarginals, Gaussian
 from seepage.data import Layout
 from seepage.federation import AttackPoint, Automatic, FedAvg, FedSGD, simulate
+from seepage.models import Learner
 from seepage.observation import Knowledge
 from tests import cases
 
@@ -53,14 +60,11 @@ def test_many_observations_at_once_equal_one_by_one(steps: int) -> None:
     point = attacked(batch=8)
     attack = matching(steps=steps)
     together = attack(point.observations, Streams(0))
-    starts = torch.randn(3, 1, 8, point.observations[0].layout.width, generator=_generator(Streams(0).child(0)))
     for index, observation in enumerate(point.observations):
-        alone = _loop_reference(observation, starts[index, 0], steps)
+        generator = torch.Generator().manual_seed(Streams(0).child(index).integer("start"))
+        start = torch.randn(1, 8, observation.layout.width, generator=generator)[0]
+        alone = _loop_reference(observation, start, steps)
         assert together[index].loss == pytest.approx(alone, abs=1e-6 if steps == 1 else 1e-3)
-
-
-def _generator(streams: Streams) -> torch.Generator:
-    return torch.Generator().manual_seed(streams.integer("start"))
 
 
 def _loop_reference(observation, start: torch.Tensor, steps: int) -> float:  # type: ignore[no-untyped-def]
@@ -97,7 +101,10 @@ def test_the_own_loss_falls_on_every_model_and_task(model: str, task: str) -> No
 
 @pytest.mark.parametrize("attack", cases.ATTACKS)
 def test_the_same_seed_gives_the_same_claim(attack: str) -> None:
-    point = attacked(batch=2)
+    protocol = FedSGD(batch_size=2, exposure=0, schedule=FIRST)
+    knows = Knowledge(ranges=True, statistics=True)  # what the most demanding attack needs
+    population = cases.population("mlp_batchnorm_dropout")
+    point = simulate(protocol, population, knows, Streams(2)).points[0]
     one, other, third = (cases.ATTACKS[attack](point.observations, Streams(seed)) for seed in (1, 1, 2))
     assert all((a.rows == b.rows).all() for a, b in zip(one, other, strict=True))
     assert any((a.rows != b.rows).any() for a, b in zip(one, third, strict=True))
@@ -240,3 +247,118 @@ def test_unknown_labels_are_worked_out_or_dummies() -> None:
     assert all(claim.labels is None for claim in plain)
     given = short(attacked("mlp_tableak", batch=8).observations, Streams(0))
     assert all(claim.labels is None for claim in given)  # nothing was worked out
+
+
+@pytest.mark.parametrize(
+    ("memory", "together"), [(0.05, 1), (2000.0, 3)], ids=["restarts in turns", "everything at once"]
+)
+def test_memory_changes_the_grouping_and_not_the_answer(memory: float, together: int) -> None:
+    point = attacked("mlp_tableak", batch=4)
+    attack = dataclasses.replace(tableak(), steps=30, restarts=5, compile="no")
+    reference = attack(point.observations, Streams(3))
+    bounded = dataclasses.replace(attack, memory=memory)
+    groups = bounded._groups([0, 1, 2], dict(enumerate(point.observations)))
+    assert max(len(group) for group in groups) == together
+    for one, other in zip(bounded(point.observations, Streams(3)), reference, strict=True):
+        assert one.loss == pytest.approx(other.loss, rel=1e-3)
+        assert one.rows is not None
+        assert other.rows is not None
+        assert np.allclose(one.rows, other.rows, atol=1e-2)
+
+
+def test_a_restart_that_no_longer_improves_stops() -> None:
+    """Where the loss stands still, the rest of the steps is spared, and the rows are those of the lowest loss."""
+    point = attacked("linear", batch=1)
+    seen: list[int] = []
+    constant = Adam(rate=0.06, schedule="constant")
+    attack = dataclasses.replace(matching(5000), patience=100, optimiser=constant)
+    claims = attack(point.observations, Streams(0), progress=lambda label, done, total: seen.append(done))
+    assert len(seen) < 2500
+    assert seen[-1] == 5000
+    assert all(claim.outcome is Outcome.OK for claim in claims)
+
+
+@pytest.mark.parametrize("task", cases.TASKS)
+def test_unknown_labels_as_variables_are_found_with_the_row(task: str) -> None:
+    """DLG: the label of a single row comes out with the row."""
+    point = attacked(task=task, batch=1, labels=False)
+    claims = dataclasses.replace(dlg(), steps=2000, restarts=3)(point.observations, Streams(1))
+    for claim, truth in zip(claims, point.truths, strict=True):
+        assert claim.labels is not None
+        if task != "regression":
+            assert claim.labels.tolist() == truth.rows.target.tolist()
+        else:
+            assert claim.labels.shape == (1,)
+            assert np.isfinite(claim.labels).all()
+
+
+def test_lbfgs_lowers_a_quadratic_faster_than_its_slope() -> None:
+    """On a quadratic bowl L-BFGS is near the bottom after as many steps as there are dimensions, in every run."""
+    generator = torch.Generator().manual_seed(0)
+    curvature = torch.linspace(1, 50, 12).reshape(1, 1, 3, 4)
+    x = torch.randn(2, 3, 3, 4, generator=generator)
+    first = (curvature * x.square()).sum((-1, -2))
+    optimiser = LBFGS()
+    state, moving = optimiser.begin(x), torch.ones(2, 3, 1, 1)
+    moving[0, 0] = 0  # a run that has stopped does not move
+    still = x[0, 0].clone()
+    for number in range(1, 40):
+        optimiser.move(x, 2 * curvature * x, state, torch.tensor(optimiser.sizes(number, 40)), moving)
+    last = (curvature * x.square()).sum((-1, -2))
+    assert torch.equal(x[0, 0], still)
+    assert (last[moving[..., 0, 0] > 0] < 1e-4 * first[moving[..., 0, 0] > 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"compile": "maybe"}, "yes"),
+        ({"targets": "jointt"}, "joint"),
+        ({"patience": -1}, "patience"),
+        ({"memory": 0.0}, "memory"),
+        ({"device": "cuda:77"}, "cannot be used"),
+        ({"priors": (GroupConsistency(),)}, "at least 2"),
+        ({"start": FromMarginals()}, "softmax"),
+    ],
+)
+def test_contradicting_or_unknown_parts_stop_before_any_work(change: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        dataclasses.replace(gradient_matching(), **change)  # type: ignore[arg-type]
+
+
+def test_a_prior_without_anything_to_hold_on_to_is_not_applicable() -> None:
+    point = attacked("mlp", batch=2)
+    claims = dataclasses.replace(gradinversion_bn(), steps=2)(point.observations, Streams(0))
+    assert {claim.outcome for claim in claims} == {Outcome.NOT_APPLICABLE}
+    assert "BatchNorm" in claims[0].note
+
+
+def test_a_model_without_a_path_to_its_inputs_is_refused() -> None:
+    class Rounded(torch.nn.Module):
+        def __init__(self, inner: torch.nn.Module) -> None:
+            super().__init__()
+            self.inner = inner
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            result: torch.Tensor = self.inner(x.detach().round())
+            return result
+
+    one = attacked("linear", batch=1).observations[0]
+    learner = Learner(Rounded(one.learner.module), "binary")
+    renamed = {f"inner.{name}": value for name, value in one.update.items()}
+    broken = dataclasses.replace(one, learner=learner, parameters=learner.initial(), update=renamed)
+    with pytest.raises(InputError, match="differentiable"):
+        matching(steps=2)([broken], Streams(0))
+
+
+def test_clamped_numbers_stay_in_their_range() -> None:
+    protocol = FedSGD(batch_size=2, exposure=0, schedule=FIRST)
+    knows = Knowledge(ranges=True, statistics=True)
+    point = simulate(protocol, cases.population("mlp"), knows, Streams(2)).points[0]
+    space = point.observations[0].space
+    far = dataclasses.replace(matching(3), numbers=Clamped(), start=Gaussian(scale=100.0))
+    low, high = encoded_bounds(space)
+    for claim in far(point.observations, Streams(0)):
+        assert claim.rows is not None
+        numbers = torch.from_numpy(claim.rows[:, : space.layout.numeric])
+        assert ((numbers >= low - 1e-4) & (numbers <= high + 1e-4)).all()

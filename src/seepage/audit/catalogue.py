@@ -42,6 +42,7 @@ MODELS: dict[str, Entry] = {
 }
 
 _UPDATE = "one client's update and the model; labels if known, else dummies"
+_JOINT = "one client's update and the model; labels if known, else they are variables"
 _SCALED = _UPDATE + "; with standardised one-hot inputs also the statistics (--global-statistics)"
 _TABLEAK = "Vero et al., Data Leakage in Tabular Federated Learning, 2022 (document 000)"
 
@@ -52,8 +53,20 @@ ATTACKS: dict[str, Entry] = {
         _UPDATE,
         "Nilsson et al., Profiling privacy preservation, 2026 (document 002)",
     ),
+    "gradient_matching_simplex": Entry(
+        inversion.gradient_matching_simplex,
+        "The same with embedded categories on the probability simplex instead of logits.",
+        _UPDATE,
+        "Nilsson et al., Profiling privacy preservation, 2026 (document 002)",
+    ),
     "tableak": Entry(
         inversion.tableak, "Softmax structure of categories, 30 restarts aligned and pooled.", _SCALED, _TABLEAK
+    ),
+    "tableak_bounded": Entry(
+        inversion.tableak_bounded,
+        "TabLeak with numbers bounded by a sigmoid.",
+        _SCALED + "; ranges and statistics (--ranges-known --global-statistics)",
+        "Vero et al., TabLeak, ICML 2023 (the later version of document 000)",
     ),
     "tableak_no_pooling": Entry(
         inversion.tableak_no_pooling, "TabLeak's ablation: the restart of the lowest loss.", _SCALED, _TABLEAK
@@ -69,9 +82,33 @@ ATTACKS: dict[str, Entry] = {
     ),
     "dlg": Entry(
         inversion.dlg,
-        "Squared distance of the gradients, one run.",
-        _UPDATE,
+        "Squared distance of the gradients, one run; unknown labels are variables too.",
+        _JOINT,
         "Zhu et al., Deep Leakage from Gradients, NeurIPS 2019",
+    ),
+    "dlg_lbfgs": Entry(
+        inversion.dlg_lbfgs,
+        "DLG with the paper's optimiser, L-BFGS, 300 steps.",
+        _JOINT,
+        "Zhu et al., Deep Leakage from Gradients, NeurIPS 2019",
+    ),
+    "idlg": Entry(
+        inversion.idlg,
+        "DLG that reads the label of a single row from the last layer first.",
+        _JOINT,
+        "Zhao et al., iDLG: Improved Deep Leakage from Gradients, 2020",
+    ),
+    "gradinversion_bn": Entry(
+        inversion.gradinversion_bn,
+        "Cosine matching with GradInversion's BatchNorm prior.",
+        _UPDATE + "; a model with BatchNorm",
+        "Yin et al., See Through Gradients, CVPR 2021",
+    ),
+    "gradinversion_gc": Entry(
+        inversion.gradinversion_gc,
+        "Cosine matching of 8 restarts with GradInversion's group consistency.",
+        _UPDATE,
+        "Yin et al., See Through Gradients, CVPR 2021",
     ),
     "sapag": Entry(
         inversion.sapag,

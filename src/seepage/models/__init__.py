@@ -1,7 +1,15 @@
 """Models, and the one functional core that clients and attackers share."""
 
 from seepage.models.architecture import Architecture, make_learner
-from seepage.models.factors import Factors, factored_gradient, linear_calls, parameter_name
+from seepage.models.factors import (
+    Factors,
+    activations,
+    factored_gradient,
+    first_layer,
+    has_input_path,
+    linear_calls,
+    parameter_name,
+)
 from seepage.models.ft_transformer import FTTransformer
 from seepage.models.functional import (
     Learner,
@@ -30,8 +38,11 @@ __all__ = [
     "ResNet",
     "TabNet",
     "Traced",
+    "activations",
     "factored_gradient",
+    "first_layer",
     "fitting_threads",
+    "has_input_path",
     "linear_calls",
     "make_learner",
     "over_runs",

@@ -94,6 +94,38 @@ def linear_calls(learner: Learner, width: int) -> Calls:
     return {name: each for name, each in calls.items() if _agrees(learner, name, each, parameters, x, y)}
 
 
+@lru_cache(maxsize=32)
+def first_layer(learner: Learner, width: int) -> tuple[str, str | None] | None:
+    """The names of weight and bias of the linear layer that takes in the rows as they are, if there is one."""
+    x = torch.randn(2, width, generator=torch.Generator().manual_seed(2))
+    calls = linear_calls(learner, width)
+    parameters = learner.initial()
+    y = torch.zeros(2, dtype=torch.float32 if learner.task == "regression" else torch.int64)
+    factors, _ = factored_gradient(learner, calls, parameters, x, y)
+    for name, (_, inputs) in factors.items():
+        if inputs.shape == x.shape and torch.equal(inputs, x):
+            bias = parameter_name(name, "bias")
+            return parameter_name(name, "weight"), bias if bias in parameters else None
+    return None
+
+
+def activations(learner: Learner, width: int) -> int:
+    """Numbers that go in and out of the linear layers for every row: what a step has to hold, about."""
+    layers: dict[str, Any] = dict(learner.module.named_modules())
+    calls = linear_calls(learner, width)
+    inside = [sum(each) * (layers[name].in_features + layers[name].out_features) for name, each in calls.items()]
+    return width + int(sum(inside))
+
+
+@lru_cache(maxsize=32)
+def has_input_path(learner: Learner, width: int) -> bool:
+    """Whether the outputs react to the inputs, as far as differentiation sees."""
+    x = torch.randn(8, width, generator=torch.Generator().manual_seed(1))
+    parameters = learner.initial()
+    slope = grad(lambda x: learner.outputs(parameters, x).square().sum())(x)
+    return bool((slope != 0).any())
+
+
 def _agrees(learner: Learner, name: str, each: list[int], parameters: Parameters, x: Tensor, y: Tensor) -> bool:
     whole = learner.gradient(parameters, x, y)[parameter_name(name, "weight")]
     layer: Any = learner.module.get_submodule(name)

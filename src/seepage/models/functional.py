@@ -94,6 +94,12 @@ class Learner:
         """Number of parameters."""
         return sum(value.numel() for value in self._initial.values())
 
+    def to(self, device: str) -> Learner:
+        """The same learner on another device."""
+        if device == "cpu":
+            return self
+        return Learner(copy.deepcopy(self.module).to(device), self.task, self.positive_weight)
+
     def initial(self) -> Parameters:
         """A copy of the starting parameters."""
         return {name: value.clone() for name, value in self._initial.items()}
@@ -108,7 +114,7 @@ class Learner:
         return self.loss_of_outputs(self.outputs(parameters, x, noisy=noisy), y)
 
     def loss_of_outputs(self, outputs: Tensor, y: Tensor) -> Tensor:
-        """The mean loss, given the raw outputs."""
+        """The mean loss, given the raw outputs. Labels are codes, numbers, or probabilities of the classes."""
         if self.task == "regression":
             return functional.mse_loss(outputs[:, 0], y.to(outputs.dtype))
         if outputs.shape[-1] == 1:
@@ -121,7 +127,7 @@ class Learner:
         weights = None
         if self.task == "binary" and self.positive_weight != 1:
             weights = outputs.new_tensor([1.0, self.positive_weight])
-        return functional.cross_entropy(outputs, y.long(), weight=weights)
+        return functional.cross_entropy(outputs, y if y.dim() == outputs.dim() else y.long(), weight=weights)
 
     def gradient(self, parameters: Parameters, x: Tensor, y: Tensor, *, noisy: bool = False) -> Parameters:
         """The gradient of the batch's mean loss: what a FedSGD client sends."""

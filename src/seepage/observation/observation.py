@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -54,6 +54,14 @@ class Space:
     scale: Tensor | None = None
     low: Tensor | None = None
     high: Tensor | None = None
+
+    def to(self, device: str) -> Space:
+        """The same space with its numbers on another device."""
+        if device == "cpu":
+            return self
+        names = ("shift", "scale", "low", "high")
+        known = {name: value.to(device) for name in names if (value := getattr(self, name)) is not None}
+        return replace(self, **known)
 
 
 @dataclass(frozen=True, kw_only=True)

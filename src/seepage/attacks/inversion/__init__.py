@@ -1,19 +1,26 @@
 """Gradient inversion: rows from updates by optimisation. Every attack here is a composition of parts."""
 
-from seepage.attacks.inversion.dlg import dlg
+from seepage.attacks.inversion.dlg import dlg, dlg_lbfgs, idlg
 from seepage.attacks.inversion.engine import Inversion
-from seepage.attacks.inversion.gradient_matching import gradient_matching
+from seepage.attacks.inversion.gradient_matching import gradient_matching, gradient_matching_simplex
+from seepage.attacks.inversion.gradinversion import gradinversion_bn, gradinversion_gc
 from seepage.attacks.inversion.inverting_gradients import inverting_gradients
 from seepage.attacks.inversion.sapag import sapag
-from seepage.attacks.inversion.tableak import tableak, tableak_no_pooling, tableak_no_softmax
+from seepage.attacks.inversion.tableak import tableak, tableak_bounded, tableak_no_pooling, tableak_no_softmax
 
 __all__ = [
     "Inversion",
     "dlg",
+    "dlg_lbfgs",
     "gradient_matching",
+    "gradient_matching_simplex",
+    "gradinversion_bn",
+    "gradinversion_gc",
+    "idlg",
     "inverting_gradients",
     "sapag",
     "tableak",
+    "tableak_bounded",
     "tableak_no_pooling",
     "tableak_no_softmax",
 ]

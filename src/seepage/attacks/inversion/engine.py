@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import shutil
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -12,45 +14,55 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seepage._core import InputError, Outcome, Progress, Streams, silent
+from seepage._core import InputError, Outcome, Progress, Streams, silent, unknown_name
 from seepage.attacks.inversion.categories import Categories, Softmax, Unconstrained
 from seepage.attacks.inversion.comparison import layers_of
 from seepage.attacks.inversion.numbers import Numbers, Unbounded
 from seepage.attacks.inversion.objectives import Cosine, Objective
-from seepage.attacks.inversion.optimisers import Adam, Optimiser
+from seepage.attacks.inversion.optimisers import LBFGS, Adam, Optimiser
 from seepage.attacks.inversion.pooling import Best, Pooling, align, doubt, merged
 from seepage.attacks.inversion.priors import Prior, Scene
 from seepage.attacks.inversion.replay import Problem
 from seepage.attacks.inversion.starts import Gaussian, Start
+from seepage.attacks.inversion.targets import label_columns, split_off
 from seepage.attacks.labels import Restorer
-from seepage.models import Learner, Parameters, Traced, fitting_threads
+from seepage.models import Learner, Parameters, Traced, activations, fitting_threads, has_input_path
 from seepage.observation import Claim, Exchange, Observation, Space
 
 UNBOUNDED, UNCONSTRAINED, SOFTMAX, BEST = Unbounded(), Unconstrained(), Softmax(), Best()
-COSINE, ADAM, GAUSSIAN = Cosine(), Adam(), Gaussian()
+COSINE, ADAM, LBFGS_RULE, GAUSSIAN = Cosine(), Adam(), LBFGS(), Gaussian()
 # Inputs of all runs of one call. Ten observations of 100,000 inputs each were slower in one piece; the bound itself is
 # a choice, not the end of a sweep.
 CACHE = 300_000
+CHECK = 25  # steps between two looks at the losses
+LONG = 240.0  # seconds of eager work above which compiling (about 40 s, half the time per step) pays
 
 
 @dataclass(frozen=True, kw_only=True)
 class Inversion:
     r"""Find rows whose update looks like the observed one.
 
-    .. math:: \min_z \; d\big(u, \hat u(\pi(z))\big)
+    .. math:: \min_z \; d\big(u, \hat u(\pi(z))\big) + \sum_k R_k(\pi(z))
 
     with :math:`d` the objective, :math:`\hat u` the update that rows would have caused (local training is replayed for
-    FedAvg), and :math:`\pi` the structure of a row: ``numbers`` and ``categories``. Every published attack is a choice
-    of parts; see the presets beside this file. All observations and restarts run as one tensor. Each restart keeps
-    its iterate of the lowest own loss; restarts that diverged take no part in pooling.
+    FedAvg, with one set of rows per local epoch), :math:`\pi` the structure of a row (``numbers`` and ``categories``)
+    and :math:`R_k` the priors. Every published attack is a choice of parts; see the presets beside this file. All
+    observations and restarts run as one tensor. Each restart keeps its iterate of the lowest own loss; restarts that
+    diverged take no part in pooling.
 
     Args:
         steps: iterations.
         restarts: independent starts for each observation.
         objective, priors, numbers, categories, start, optimiser, pooling: the parts.
-        restorer: how labels that are not known are worked out first; without one, dummies stand in (document 002).
+        polisher, polish_steps: another optimiser that takes the last steps, from the best iterate of the first.
         embedded: the categories used where the model looks them up in an embedding.
-        compile: translate a step with torch.compile: ``no``, ``yes``.
+        restorer: how labels that are not known are worked out first.
+        targets: labels that stay unknown: ``dummy`` (the first class, document 002) or ``joint``, variables like the
+            rows (DLG).
+        patience: stop a restart whose loss did not fall by a hundredth in this many steps; 0 for never.
+        compile: translate a step with torch.compile: ``no``, ``yes``, or ``auto`` when the work is long enough.
+        memory: megabytes for the temporaries of a step; more observations and restarts are taken in turn.
+        device: where it runs, as torch names it.
         tolerance: the true rows have an own loss of zero up to float error; a best loss above this at the end means
             that they were not found, and the outcome is ``budget_spent``.
 
@@ -68,16 +80,36 @@ class Inversion:
     embedded: Categories = SOFTMAX
     start: Start = GAUSSIAN
     optimiser: Optimiser = ADAM
+    polisher: Optimiser = LBFGS_RULE
+    polish_steps: int = 0
     pooling: Pooling = BEST
     restorer: Restorer | None = None
-    compile: Literal["no", "yes"] = "no"
+    targets: Literal["dummy", "joint"] = "dummy"
+    patience: int = 0
+    compile: Literal["no", "yes", "auto"] = "auto"
+    memory: float = 2000.0
+    device: str = "cpu"
     tolerance: float = 1e-6
 
     def __post_init__(self) -> None:
         if self.steps < 1 or self.restarts < 1:
             raise InputError(f"{self.steps} steps and {self.restarts} restarts: both must be at least 1.")
-        if self.compile not in ("no", "yes"):
-            raise InputError(f"compile is {self.compile!r}; it is yes or no.")
+        for name, value, allowed in (
+            ("compile", self.compile, ("no", "yes", "auto")),
+            ("targets", self.targets, ("dummy", "joint")),
+        ):
+            if value not in allowed:
+                raise unknown_name(f"value of {name}", value, allowed)
+        if not 0 <= self.polish_steps < self.steps:
+            raise InputError(f"{self.polish_steps} of {self.steps} steps polish; at least 0 and fewer than all can.")
+        if self.patience < 0 or not self.memory > 0:
+            raise InputError(
+                f"Patience is {self.patience} and memory {self.memory} MB; patience is at least 0, memory is above 0."
+            )
+        _check_device(self.device)
+        self.start.check(self.categories)
+        for prior in self.priors:
+            prior.check(self.restarts)
 
     def __call__(
         self, observations: Sequence[Observation], streams: Streams, *, progress: Progress = silent
@@ -89,21 +121,37 @@ class Inversion:
         usable = [index for index, observation in enumerate(observations) if observation.finite]
         if not usable:
             return claims
-        first = observations[usable[0]]
-        self._check(first.space)
+        lacking = self._check([observations[index] for index in usable])
+        if lacking:
+            return [Claim(outcome=Outcome.NOT_APPLICABLE, note=lacking) for _ in observations]
         labelled, notes = self._with_labels([observations[index] for index in usable], streams)
         known = dict(zip(usable, labelled, strict=True))
-        together = max(1, CACHE // (self.restarts * first.exchange.rows * first.layout.width))
-        for begin in range(0, len(usable), together):
-            chosen = usable[begin : begin + together]
-            part = _Part(progress, begin, len(usable), len(chosen))
-            solved = self._solve([known[i] for i in chosen], streams.child(begin), part)
+        groups = self._groups(usable, known)
+        report = _Share(progress, len(groups))
+        for chosen in groups:
+            solved = self._solve([known[i] for i in chosen], [streams.child(i) for i in chosen], report)
             for index, claim in zip(chosen, solved, strict=True):
                 claims[index] = self._with_restored(claim, observations[index], known[index], notes)
+            report.next()
         return claims
 
+    def _groups(self, usable: list[int], known: dict[int, Observation]) -> list[list[int]]:
+        """Observations that are attacked at once: few enough for memory, and all with labels or all without."""
+        first = known[usable[0]]
+        inputs = self.restarts * first.exchange.rows * first.layout.width
+        together = max(1, min(CACHE // inputs, self._runs_in_memory(first) // self.restarts))
+        parts = [[i for i in usable if (known[i].labels is None) == missing] for missing in (False, True)]
+        return [part[begin : begin + together] for part in parts for begin in range(0, len(part), together)]
+
+    def _runs_in_memory(self, observation: Observation) -> int:
+        """How many runs fit: about 30 copies of a run's activations and 6 of its update, by measurement."""
+        exchange, learner = observation.exchange, observation.learner
+        rows = exchange.batch_size * activations(learner, observation.layout.width)
+        bytes_of_run = 4 * (30 * rows + 6 * learner.size + 8 * exchange.rows * observation.layout.width)
+        return max(1, int(self.memory * 2**20 / bytes_of_run))
+
     def _with_labels(self, observations: list[Observation], streams: Streams) -> tuple[list[Observation], str]:
-        """The observations with labels: the known ones, restored ones where that works, else none (dummies)."""
+        """The observations with labels: the known ones, restored ones where that works, else none."""
         missing = [index for index, observation in enumerate(observations) if observation.labels is None]
         if not missing or self.restorer is None:
             return observations, ""
@@ -123,48 +171,124 @@ class Inversion:
             return replace(claim, note=" ".join(part for part in (claim.note, notes) if part))
         return replace(claim, labels=used.labels.numpy())
 
-    def _check(self, space: Space) -> None:
-        """Stop with a sentence when a part needs what this attacker does not know."""
+    def _check(self, observations: Sequence[Observation]) -> str:
+        """Stop with a sentence when a part needs what is not known; else say why it does not apply here, if so."""
+        first = observations[0]
+        space = first.space
         self.numbers.check(space)
         if self._categories(space).raw and space.standardised and space.scale is None:
             raise InputError(
                 "This attack mixes categories in raw units, but the one-hot inputs are standardised with statistics "
                 "it does not know; give them (--global-statistics) or choose an attack with free categories."
             )
+        if not has_input_path(first.learner, space.layout.width):
+            raise InputError(
+                "The model's outputs do not change with its inputs in a differentiable way, so no row can be moved "
+                "towards the update; use a model that accepts mixtures of categories."
+            )
+        scene = self.scene(observations)
+        return " ".join(filter(None, (prior.lacks(scene) for prior in self.priors)))
 
     def _categories(self, space: Space) -> Categories:
         return self.embedded if space.layout.embedded else self.categories
 
-    def _solve(self, observations: list[Observation], streams: Streams, progress: Progress) -> list[Claim]:
+    def _solve(self, observations: list[Observation], streams: list[Streams], progress: _Share) -> list[Claim]:
+        """All restarts of some observations; in several turns where memory holds only a part of the restarts."""
+        first = observations[0]
+        at_once = min(self.restarts, self._runs_in_memory(first)) if len(observations) == 1 else self.restarts
+        whole = self._begin(observations, streams)
+        turns = math.ceil(self.restarts / at_once)
+        parts = [
+            self._run(observations, whole[:, turn * at_once : (turn + 1) * at_once], progress.part(turn, turns))
+            for turn in range(turns)
+        ]
+        rows, losses = (np.concatenate([part[place] for part in parts], axis=1) for place in (0, 1))
+        labels = np.concatenate([part[2] for part in parts], axis=1) if parts[0][2] is not None else None
+        claims = [self._claim(rows[i], losses[i], first.space) for i in range(len(observations))]
+        if labels is None:
+            return claims
+        return [
+            replace(claim, labels=labels[i][int(np.nanargmin(losses[i]))]) if claim.rows is not None else claim
+            for i, claim in enumerate(claims)
+        ]
+
+    def _begin(self, observations: Sequence[Observation], streams: Sequence[Streams]) -> Tensor:
+        """The first variables (observations, restarts, rows, width): the same however they are grouped."""
+        scene = self.scene(observations)
+        rows = scene.exchange.rows * scene.sets
+        extra = self._label_columns(observations[0])
+        drawn = []
+        for observation, stream in zip(observations, streams, strict=True):
+            generator = torch.Generator().manual_seed(stream.integer("start"))
+            x = self.start((self.restarts, rows, observation.layout.width), observation, generator)
+            if extra:
+                x = torch.cat([x, torch.randn((self.restarts, rows, extra), generator=generator)], -1)
+            drawn.append(x)
+        return torch.stack(drawn)
+
+    def _label_columns(self, observation: Observation) -> int:
+        """Variables per row that stand for its label."""
+        joint = self.targets == "joint" and observation.labels is None
+        return label_columns(observation.learner, observation.layout.width) if joint else 0
+
+    def _run(
+        self, observations: list[Observation], x: Tensor, progress: Progress
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """The best rows of every run in raw block units, their losses (infinite where a run diverged), and labels."""
         first = observations[0]
         scene = self.scene(observations)
-        x = self._begin(observations, scene, streams)
+        x = x.to(self.device, copy=True).contiguous()
         count, restarts = x.shape[:2]
-        lowest = torch.full((count, restarts), torch.inf, dtype=torch.float64)
-        best = x.clone()
-        state = (x, self.optimiser.begin(x), best, lowest)
-        # The same step whatever the number of steps and restarts, so that it is recorded or compiled once.
-        alike = replace(self, steps=1, restarts=min(restarts, 2), start=GAUSSIAN, pooling=BEST, tolerance=0.0)
-        step = recorded_step(alike, first.learner, first.space, first.exchange, scene.shared)
-        fixed = stacked(observations)
+        extra = self._label_columns(first)
+        best, lowest = x.clone(), torch.full((count, restarts), torch.inf, dtype=torch.float64, device=self.device)
+        fixed = _moved(stacked(observations), self.device)
         elements = count * restarts * (first.learner.size + first.exchange.rows * first.layout.width)
+        stages = [(self.optimiser, self.steps - self.polish_steps), (self.polisher, self.polish_steps)]
+        before = 0
         with torch.no_grad(), fitting_threads(elements):
-            for number in range(1, self.steps + 1):
-                step(*state, torch.tensor(self.optimiser.sizes(number, self.steps)), *fixed)
-                progress("attack", number, self.steps)
-            rows = self.structure(first.space, scaled=False)(best)
+            for optimiser, steps in stages:
+                if not steps:
+                    continue
+                if before:  # the second stage goes on from the best of the first
+                    x.copy_(best)
+                alike, watch, begin = (
+                    replace(self, optimiser=optimiser),
+                    _Watch(self.patience, lowest),
+                    time.perf_counter(),
+                )
+                step = alike._step(scene, extra, compiled=self.compile == "yes")
+                state = (x, optimiser.begin(x), best, lowest)
+                for number in range(1, steps + 1):
+                    step(*state, watch.moving, torch.tensor(optimiser.sizes(number, steps)), *fixed)
+                    progress("attack", before + number, self.steps)
+                    if number % CHECK == 0 and watch.all_stopped(lowest, number):
+                        progress("attack", before + steps, self.steps)
+                        break
+                    if number == 2 * CHECK and self.compile == "auto" and self._pays(begin, number, steps):
+                        step = alike._step(scene, extra, compiled=True)
+                before += steps
+            rows = self.structure(first.space, scaled=False)(best[..., : first.layout.width].cpu())
         alive = x.isfinite().all(-1).all(-1)  # a loss that was not a number once stays in the variables
-        losses = torch.where(alive, lowest, torch.inf).numpy()
-        runs = merged(rows.numpy(), scene.sets)
-        return [self._claim(runs[i], losses[i], first.space) for i in range(count)]
+        losses = torch.where(alive, lowest, torch.inf).cpu().numpy()
+        labels = split_off(best, extra, first.learner)[1] if extra else None
+        found = labels[:, :, : first.exchange.rows].cpu().numpy() if labels is not None else None
+        if found is not None and first.learner.task != "regression":
+            found = found.argmax(-1) if found.ndim == 4 else np.rint(found).astype(np.int64)
+        return merged(rows.numpy(), scene.sets), losses, found
 
-    def _begin(self, observations: list[Observation], scene: Scene, streams: Streams) -> Tensor:
-        """The first variables (observations, restarts, rows, width)."""
-        rows = scene.exchange.rows * scene.sets
-        generator = torch.Generator().manual_seed(streams.integer("start"))
-        return self.start(
-            (len(observations), self.restarts, rows, scene.space.layout.width), scene.space.layout, generator
-        )
+    def _pays(self, begin: float, done: int, steps: int) -> bool:
+        """Whether the rest is long enough for the compiler. It needs a C++ compiler, or a GPU."""
+        rest = (time.perf_counter() - begin) / done * (steps - done)
+        return rest > LONG and (self.device != "cpu" or shutil.which("g++") is not None)
+
+    def _step(self, scene: Scene, extra: int, *, compiled: bool) -> Callable[..., None]:
+        # The same step whatever the number of steps and restarts, so that it is recorded or compiled once.
+        alike = replace(
+            self, steps=1, restarts=min(self.restarts, 2), start=GAUSSIAN, pooling=BEST, restorer=None, patience=0,
+            polish_steps=0, polisher=LBFGS_RULE, compile="yes" if compiled else "no", memory=1.0, tolerance=0.0,
+        )  # fmt: skip
+        kept = int(self.memory * 2**18)  # parameters in a quarter of the memory
+        return recorded_step(alike, scene.learner, scene.space, scene.exchange, scene.shared, extra, kept)
 
     def scene(self, observations: Sequence[Observation]) -> Scene:
         """What is attacked, as priors see it."""
@@ -194,15 +318,15 @@ class Inversion:
 
         return inputs
 
-    def problem(self, scene: Scene) -> Problem:
-        """What is minimised."""
+    def problem(self, scene: Scene, *, extra: int = 0, kept: int = 1 << 60) -> Problem:
+        """What is minimised; ``extra`` variables per row are its label."""
         structure = self.structure(scene.space)
-        return Problem(
-            scene=scene,
-            objective=self.objective,
-            priors=self.priors,
-            opener=lambda x: (structure(x), None),
-        )
+
+        def opener(x: Tensor) -> tuple[Tensor, Tensor | None]:
+            rows, labels = split_off(x, extra, scene.learner)
+            return structure(rows), labels
+
+        return Problem(scene=scene, objective=self.objective, priors=self.priors, opener=opener, kept=kept)
 
     def _claim(self, runs: np.ndarray, losses: np.ndarray, space: Space) -> Claim:
         finite = np.isfinite(losses) & np.isfinite(runs).all((1, 2))
@@ -239,44 +363,93 @@ def make_scene(learner: Learner, space: Space, exchange: Exchange, shared: bool)
 
 @lru_cache(maxsize=8)
 def recorded_step(
-    attack: Inversion, learner: Learner, space: Space, exchange: Exchange, shared: bool
-) -> Callable[..., Any]:
+    attack: Inversion, learner: Learner, space: Space, exchange: Exchange, shared: bool, extra: int, kept: int
+) -> Callable[..., None]:
     """One step for observations of this kind; kept, because the points of a training run are attacked one by one."""
     recorder = partial(Traced, compiled=attack.compile == "yes")
-    problem = attack.problem(make_scene(learner, space, exchange, shared))
-    evaluate = problem.evaluation(recorder)
+    scene = make_scene(learner.to(attack.device), space.to(attack.device), exchange, shared)
+    evaluate = attack.problem(scene, extra=extra, kept=kept).evaluation(recorder)
 
     def settle(
-        x: Tensor, state: tuple[Tensor, ...], best: Tensor, lowest: Tensor, sizes: Tensor, losses: Tensor, slope: Tensor
-    ) -> None:
+        x: Tensor, state: tuple[Tensor, ...], best: Tensor, lowest: Tensor, moving: Tensor, sizes: Tensor,
+        losses: Tensor, slope: Tensor,
+    ) -> None:  # fmt: skip
         better = losses < lowest
         torch.where(better[..., None, None], x, best, out=best)
         torch.where(better, losses, lowest, out=lowest)
-        attack.optimiser.move(x, slope, state, sizes)
+        attack.optimiser.move(x, slope, state, sizes, moving)
 
     if exchange.protocol == "fedsgd":
 
-        def step(x: Tensor, state: Any, best: Tensor, lowest: Tensor, sizes: Tensor, *fixed: Any) -> None:
-            settle(x, state, best, lowest, sizes, *evaluate(x, *fixed))
+        def step(
+            x: Tensor, state: Any, best: Tensor, lowest: Tensor, moving: Tensor, sizes: Tensor, *fixed: Any
+        ) -> None:
+            settle(x, state, best, lowest, moving, sizes, *evaluate(x, *fixed))
 
         return recorder(step)
     settled = recorder(settle)
 
-    def long_step(x: Tensor, state: Any, best: Tensor, lowest: Tensor, sizes: Tensor, *fixed: Any) -> None:
-        settled(x, state, best, lowest, sizes, *evaluate(x, *fixed))
+    def long_step(
+        x: Tensor, state: Any, best: Tensor, lowest: Tensor, moving: Tensor, sizes: Tensor, *fixed: Any
+    ) -> None:
+        settled(x, state, best, lowest, moving, sizes, *evaluate(x, *fixed))
 
     return long_step
 
 
-class _Part:
-    """Progress of one chunk as a share of the whole."""
+class _Watch:
+    """Which runs still move. A run stops on its own loss alone, so it ends the same whatever runs beside it."""
 
-    def __init__(self, progress: Progress, begin: int, total: int, size: int) -> None:
-        self._progress, self._begin, self._total, self._size = progress, begin, total, size
+    def __init__(self, patience: int, lowest: Tensor) -> None:
+        self._patience = patience
+        self._mark = torch.full_like(lowest, 1e30)
+        self._since = torch.zeros_like(lowest)
+        self.moving = torch.ones((*lowest.shape, 1, 1), device=lowest.device)
 
-    def __call__(self, label: str, done: int, total: int) -> None:
-        chunks = math.ceil(self._total / self._size)
-        self._progress(label, done + total * (self._begin // self._size), total * chunks)
+    def all_stopped(self, lowest: Tensor, number: int) -> bool:
+        """Look at the losses; whether no run moves any more."""
+        if not self._patience:
+            return False
+        fell = lowest < self._mark - 0.01 * self._mark.abs() - 1e-8  # below that it is float error that falls
+        torch.where(fell, lowest, self._mark, out=self._mark)
+        self._since = torch.where(fell, float(number), self._since)
+        self.moving *= (number - self._since < self._patience)[..., None, None]
+        return not bool(self.moving.any())
+
+
+class _Share:
+    """Progress of one group and turn as a share of the whole."""
+
+    def __init__(self, progress: Progress, groups: int) -> None:
+        self._progress, self._groups, self._done = progress, groups, 0
+
+    def next(self) -> None:
+        self._done += 1
+
+    def part(self, turn: int, turns: int) -> Progress:
+        def report(label: str, done: int, total: int) -> None:
+            before = (self._done * turns + turn) * total
+            self._progress(label, before + done, total * turns * self._groups)
+
+        return report
+
+
+def _check_device(name: str) -> None:
+    if name == "cpu":
+        return
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError) as error:  # torch says "not compiled with CUDA" by an assertion
+        reason = str(error).splitlines()[0]
+        raise InputError(f"The device {name!r} cannot be used here: {reason} Use cpu, or cuda with a GPU.") from None
+
+
+def _moved(tree: Any, device: str) -> Any:
+    if isinstance(tree, Tensor):
+        return tree.to(device)
+    if isinstance(tree, dict):
+        return {name: value.to(device) for name, value in tree.items()}
+    return tuple(_moved(value, device) for value in tree)
 
 
 def stacked(observations: Sequence[Observation]) -> tuple[Parameters, Parameters, Tensor, Tensor, Tensor]:
@@ -291,7 +464,7 @@ def stacked(observations: Sequence[Observation]) -> tuple[Parameters, Parameters
     length = whole.sqrt()
     direction = {name: value / length.reshape(-1, *[1] * (value.dim() - 1)) for name, value in updates.items()}
     own = [torch.stack([squares[name] for name in parts]).sum(0) / whole for parts in layers_of(squares).values()]
-    # Unknown labels: the first class, or the mean of a standardised regression target; never optimised (document 002).
+    # Unknown labels: the first class, or the mean of a standardised regression target (document 002).
     dummy = torch.zeros(first.exchange.rows, dtype=torch.float32 if first.learner.task == "regression" else torch.int64)
     labels = torch.stack([dummy if o.labels is None else o.labels for o in observations])
     observed = {name: value.float() for name, value in direction.items()}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from seepage.attacks.inversion.categories import Simplex
 from seepage.attacks.inversion.engine import Inversion
 from seepage.attacks.inversion.optimisers import Adam
 from seepage.attacks.inversion.starts import Gaussian
@@ -16,5 +19,24 @@ def gradient_matching() -> Inversion:
     References:
         Nilsson et al., Profiling privacy preservation, 2026 (document 002), section 3.5.
         Geiping et al., Inverting Gradients, NeurIPS 2020.
+
+    Example:
+        >>> gradient_matching().steps
+        10000
     """
     return Inversion(steps=10_000, start=Gaussian(embedded=5.0), optimiser=Adam(rate=0.06, schedule="linear"))
+
+
+def gradient_matching_simplex() -> Inversion:
+    r"""The other parameterisation of document 002 for embedded categories: :math:`|z| / \sum |z|` instead of a softmax.
+
+    Without embeddings it is ``gradient_matching``.
+
+    References:
+        Nilsson et al., Profiling privacy preservation, 2026 (document 002), the probability-simplex variant.
+
+    Example:
+        >>> gradient_matching_simplex().embedded
+        Simplex()
+    """
+    return replace(gradient_matching(), embedded=Simplex(), start=Gaussian(embedded=1.0))

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 from seepage.attacks.inversion.categories import Softmax, Unconstrained
 from seepage.attacks.inversion.engine import Inversion
+from seepage.attacks.inversion.numbers import Bounded
 from seepage.attacks.inversion.optimisers import Adam
 from seepage.attacks.inversion.pooling import Best, Ensemble
-from seepage.attacks.inversion.starts import Uniform
+from seepage.attacks.inversion.priors import EpochConsistency
+from seepage.attacks.inversion.starts import Gaussian, Uniform
 from seepage.attacks.labels import Geng
 
 
@@ -24,12 +26,27 @@ def tableak() -> Inversion:
     return Inversion(
         steps=1500,
         restarts=30,
+        priors=(EpochConsistency(weight=0.01),),
         categories=Softmax(),
         start=Uniform(),
         optimiser=Adam(rate=0.06, schedule="constant", signed=True),
         pooling=Ensemble(how="median"),
         restorer=Geng(),
     )
+
+
+def tableak_bounded() -> Inversion:
+    r"""TabLeak with numbers inside their range: :math:`l + (h - l)\,\sigma(z)`. Needs ranges and statistics.
+
+    References:
+        Vero et al., TabLeak, ICML 2023 (the later version of document 000).
+
+    Example:
+        >>> tableak_bounded().numbers
+        Bounded()
+    """
+    # A start on [0, 1] would lie in the upper half of every range; zero is its middle.
+    return replace(tableak(), numbers=Bounded(), start=Gaussian(scale=0.5))
 
 
 def tableak_no_pooling() -> Inversion:

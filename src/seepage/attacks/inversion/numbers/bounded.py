@@ -21,16 +21,26 @@ class Bounded:
     """
 
     def check(self, space: Space) -> None:
-        if space.low is None or space.shift is None:
-            raise InputError(
-                "Bounded numbers need to know the ranges (--ranges-known) and the statistics (--global-statistics)."
-            )
+        check_bounds(space)
 
     def __call__(self, variables: Tensor, space: Space) -> Tensor:
-        assert space.low is not None
-        assert space.high is not None
-        assert space.shift is not None
-        assert space.scale is not None
-        count = space.layout.numeric
-        low, high = ((bound - space.shift[:count]) / space.scale[:count] for bound in (space.low, space.high))
+        low, high = encoded_bounds(space)
         return low + (high - low) * variables.sigmoid()
+
+
+def check_bounds(space: Space) -> None:
+    """Stop with a sentence when the bounds are not known."""
+    if space.low is None or space.shift is None:
+        raise InputError(
+            "Bounded numbers need to know the ranges (--ranges-known) and the statistics (--global-statistics)."
+        )
+
+
+def encoded_bounds(space: Space) -> tuple[Tensor, Tensor]:
+    """The lowest and highest value of every number, as inputs."""
+    assert space.low is not None
+    assert space.high is not None
+    assert space.shift is not None
+    assert space.scale is not None
+    shift, scale = space.shift[: space.layout.numeric], space.scale[: space.layout.numeric]
+    return (space.low - shift) / scale, (space.high - shift) / scale

@@ -40,10 +40,10 @@ class Adam:
         root = (1 - 0.999**step) ** 0.5
         return rate * root / (1 - 0.9**step), 1e-8 * root
 
-    def move(self, x: Tensor, slope: Tensor, state: tuple[Tensor, ...], sizes: Tensor) -> None:
+    def move(self, x: Tensor, slope: Tensor, state: tuple[Tensor, ...], sizes: Tensor, moving: Tensor) -> None:
         first, second = state
         if self.signed:
             slope = slope.sign_()
         first.lerp_(slope, 0.1)
         second.lerp_(slope.square_(), 0.001)
-        x.sub_((second.sqrt().add_(sizes[1])).reciprocal_().mul_(first).mul_(sizes[0]))
+        x.sub_((second.sqrt().add_(sizes[1])).reciprocal_().mul_(first).mul_(sizes[0] * moving))

@@ -16,10 +16,13 @@ from seepage.attacks.inversion.priors.scene import Scene
 class Prior(Protocol):
     """Inputs (observations, restarts, rows, width) to a penalty (observations, restarts).
 
-    ``check`` says in a sentence why the prior has nothing to hold on to here.
+    ``check`` stops with a sentence when the rest of the attack contradicts the prior; ``lacks`` says why the prior has
+    nothing to hold on to in a scene, or nothing.
     """
 
-    def check(self, scene: Scene, restarts: int) -> None: ...
+    def check(self, restarts: int) -> None: ...
+
+    def lacks(self, scene: Scene) -> str: ...
 
     def __call__(self, inputs: Tensor, parameters: dict[str, Tensor], scene: Scene) -> Tensor: ...
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from seepage._core import InputError
 from seepage.attacks.inversion.priors.scene import Scene
 from seepage.models import over_runs
 
@@ -30,11 +29,13 @@ class BatchStatistics:
 
     weight: float = 0.001
 
-    def check(self, scene: Scene, restarts: int) -> None:
-        if not _layers(scene.learner.module):
-            raise InputError(
-                "The BatchNorm prior needs a model with BatchNorm layers: resnet, or mlp with the option norm=batch."
-            )
+    def check(self, restarts: int) -> None:
+        """Nothing is needed."""
+
+    def lacks(self, scene: Scene) -> str:
+        if _layers(scene.learner.module):
+            return ""
+        return "The prior needs BatchNorm layers, and the model has none (resnet has, mlp with norm=batch too)."
 
     def __call__(self, inputs: Tensor, parameters: dict[str, Tensor], scene: Scene) -> Tensor:
         def one(inputs: Tensor, parameters: dict[str, Tensor], _: Tensor) -> Tensor:

@@ -28,8 +28,11 @@ class EpochConsistency:
 
     weight: float = 0.01
 
-    def check(self, scene: Scene, restarts: int) -> None:
+    def check(self, restarts: int) -> None:
         """Nothing is needed."""
+
+    def lacks(self, scene: Scene) -> str:
+        return ""
 
     def __call__(self, inputs: Tensor, parameters: dict[str, Tensor], scene: Scene) -> Tensor:
         count, runs, _, width = inputs.shape

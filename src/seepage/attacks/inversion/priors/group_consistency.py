@@ -26,9 +26,12 @@ class GroupConsistency:
 
     weight: float = 0.01
 
-    def check(self, scene: Scene, restarts: int) -> None:
+    def check(self, restarts: int) -> None:
         if restarts < 2:
             raise InputError("Group consistency compares restarts; there is 1, at least 2 are needed (restarts=).")
+
+    def lacks(self, scene: Scene) -> str:
+        return ""
 
     def __call__(self, inputs: Tensor, parameters: dict[str, Tensor], scene: Scene) -> Tensor:
         middle = inputs.mean(1, keepdim=True).detach()

@@ -24,8 +24,11 @@ class Marginals:
 
     weight: float = 0.01
 
-    def check(self, scene: Scene, restarts: int) -> None:
+    def check(self, restarts: int) -> None:
         """Nothing is needed."""
+
+    def lacks(self, scene: Scene) -> str:
+        return ""
 
     def __call__(self, inputs: Tensor, parameters: dict[str, Tensor], scene: Scene) -> Tensor:
         numeric = scene.space.layout.numeric

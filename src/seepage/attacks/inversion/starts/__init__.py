@@ -7,15 +7,20 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from seepage.attacks.inversion.categories import Categories
 from seepage.attacks.inversion.starts.gaussian import Gaussian
+from seepage.attacks.inversion.starts.marginals import FromMarginals
+from seepage.attacks.inversion.starts.presence import FromPresence
 from seepage.attacks.inversion.starts.uniform import Uniform
-from seepage.data import Layout
+from seepage.observation import Observation
 
 
 class Start(Protocol):
-    """Draws the first variables."""
+    """Draws the first variables. ``check`` stops with a sentence when categories are not what it sets."""
 
-    def __call__(self, shape: tuple[int, ...], layout: Layout, generator: torch.Generator) -> Tensor: ...
+    def check(self, categories: Categories) -> None: ...
+
+    def __call__(self, shape: tuple[int, ...], observation: Observation, generator: torch.Generator) -> Tensor: ...
 
 
-__all__ = ["Gaussian", "Start", "Uniform"]
+__all__ = ["FromMarginals", "FromPresence", "Gaussian", "Start", "Uniform"]

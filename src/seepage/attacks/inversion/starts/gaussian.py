@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from seepage.data import Layout
+from seepage.attacks.inversion.categories import Categories
+from seepage.observation import Observation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,8 +18,12 @@ class Gaussian:
     scale: float = 1.0
     embedded: float = 5.0
 
-    def __call__(self, shape: tuple[int, ...], layout: Layout, generator: torch.Generator) -> Tensor:
-        x = torch.randn(shape, generator=generator) * self.scale
-        if layout.embedded:
-            x[..., layout.numeric :] *= self.embedded / self.scale
+    def check(self, categories: Categories) -> None:
+        """Nothing is needed."""
+
+    def __call__(self, shape: tuple[int, ...], observation: Observation, generator: torch.Generator) -> Tensor:
+        x = torch.randn(shape, generator=generator)
+        numeric = observation.layout.numeric
+        x[..., :numeric] *= self.scale
+        x[..., numeric:] *= self.embedded if observation.layout.embedded else self.scale
         return x

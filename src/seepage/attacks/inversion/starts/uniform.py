@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from seepage.data import Layout
+from seepage.attacks.inversion.categories import Categories
+from seepage.observation import Observation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,5 +18,8 @@ class Uniform:
     low: float = 0.0
     high: float = 1.0
 
-    def __call__(self, shape: tuple[int, ...], layout: Layout, generator: torch.Generator) -> Tensor:
+    def check(self, categories: Categories) -> None:
+        """Nothing is needed."""
+
+    def __call__(self, shape: tuple[int, ...], observation: Observation, generator: torch.Generator) -> Tensor:
         return torch.rand(shape, generator=generator) * (self.high - self.low) + self.low
