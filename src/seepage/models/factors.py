@@ -94,21 +94,6 @@ def linear_calls(learner: Learner, width: int) -> Calls:
     return {name: each for name, each in calls.items() if _agrees(learner, name, each, parameters, x, y)}
 
 
-@lru_cache(maxsize=32)
-def first_layer(learner: Learner, width: int) -> tuple[str, str | None] | None:
-    """The names of weight and bias of the linear layer that takes in the rows as they are, if there is one."""
-    x = torch.randn(2, width, generator=torch.Generator().manual_seed(2))
-    calls = linear_calls(learner, width)
-    parameters = learner.initial()
-    y = torch.zeros(2, dtype=torch.float32 if learner.task == "regression" else torch.int64)
-    factors, _ = factored_gradient(learner, calls, parameters, x, y)
-    for name, (_, inputs) in factors.items():
-        if inputs.shape == x.shape and torch.equal(inputs, x):
-            bias = parameter_name(name, "bias")
-            return parameter_name(name, "weight"), bias if bias in parameters else None
-    return None
-
-
 def activations(learner: Learner, width: int) -> int:
     """Numbers that go in and out of the linear layers for every row: what a step has to hold, about."""
     layers: dict[str, Any] = dict(learner.module.named_modules())

@@ -1,0 +1,34 @@
+"""The default: TabLeak's idea with a better start and a better optimiser, in a third of the steps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from seepage.attacks.inversion.engine import Inversion
+from seepage.attacks.inversion.optimisers import LBFGS, Adam
+from seepage.attacks.inversion.starts import FromMarginals
+from seepage.attacks.inversion.tableak import tableak
+
+
+def fast() -> Inversion:
+    r"""TabLeak's structure and ensemble; 200 steps of signed Adam from the marginals, then 300 of L-BFGS.
+
+    Signed Adam finds the valley quickly and then goes on at the size of its step; L-BFGS goes down in it. Both minimise
+    TabLeak's own objective. ``docs/results.md`` shows the evidence: the same accuracy as 1,500 steps of TabLeak, at a
+    lower own loss.
+
+    References:
+        Vero et al., Data Leakage in Tabular Federated Learning (document 000); Liu and Nocedal, 1989.
+
+    Example:
+        >>> fast().steps
+        500
+    """
+    return replace(
+        tableak(),
+        steps=500,
+        polish_steps=300,
+        start=FromMarginals(noise=0.3),
+        optimiser=Adam(rate=0.1, schedule="cosine", signed=True),
+        polisher=LBFGS(),
+    )
