@@ -6,10 +6,10 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Called with a label, the work done so far and the whole."""
+    """Called with a label, the work done so far, the whole, and now and then a few words on how it goes."""
 
-    def __call__(self, label: str, done: int, total: int) -> None: ...
+    def __call__(self, label: str, done: int, total: int, note: str = "") -> None: ...
 
 
-def silent(label: str, done: int, total: int) -> None:
+def silent(label: str, done: int, total: int, note: str = "") -> None:
     """Nobody listens."""

@@ -343,7 +343,7 @@ def _row_pairs(cell: Cell, target: Target, claim: Claim, knowledge: Knowledge) -
 
 
 def _labelled(progress: Progress, context: str) -> Progress:
-    def report(label: str, done: int, total: int) -> None:
-        progress(f"{context}: {label}", done, total)
+    def report(label: str, done: int, total: int, note: str = "") -> None:
+        progress(f"{context}: {label}", done, total, note)
 
     return report

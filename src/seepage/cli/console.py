@@ -33,6 +33,7 @@ class ProgressBars:
     def __init__(self) -> None:
         self._bars = Progress(
             TextColumn("{task.description}"),
+            TextColumn("{task.fields[note]}", style="dim"),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
@@ -52,14 +53,16 @@ class ProgressBars:
     ) -> None:
         self._bars.stop()
 
-    def __call__(self, label: str, done: int, total: int) -> None:
+    def __call__(self, label: str, done: int, total: int, note: str = "") -> None:
         now = time.monotonic()
-        if done < total and now - self._shown.get(label, 0.0) < 0.1:  # a step may take a millisecond
+        if done < total and not note and now - self._shown.get(label, 0.0) < 0.1:  # a step may take a millisecond
             return
         self._shown[label] = now
         if label not in self._tasks or (done == 1 and total > 1):
-            self._tasks[label] = self._bars.add_task(label, total=total)
+            self._tasks[label] = self._bars.add_task(label, total=total, note="")
         self._bars.update(self._tasks[label], completed=done, total=total)
+        if note:
+            self._bars.update(self._tasks[label], note=note)
 
 
 def print_summary(summary: Summary) -> None:

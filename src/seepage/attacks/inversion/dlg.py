@@ -8,7 +8,6 @@ from seepage.attacks.inversion.engine import Inversion
 from seepage.attacks.inversion.objectives import Squared
 from seepage.attacks.inversion.optimisers import LBFGS, Adam
 from seepage.attacks.inversion.starts import Gaussian
-from seepage.attacks.labels import IDLG
 
 
 def dlg() -> Inversion:
@@ -57,7 +56,7 @@ def idlg() -> Inversion:
         Zhao et al., iDLG: Improved Deep Leakage from Gradients, 2020.
 
     Example:
-        >>> type(idlg().restorer).__name__
-        'IDLG'
+        >>> idlg().restorer
+        'idlg'
     """
-    return replace(dlg(), restorer=IDLG())
+    return replace(dlg(), restorer="idlg")

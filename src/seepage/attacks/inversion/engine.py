@@ -25,7 +25,7 @@ from seepage.attacks.inversion.priors import Prior, Scene
 from seepage.attacks.inversion.replay import Problem
 from seepage.attacks.inversion.starts import Gaussian, Start
 from seepage.attacks.inversion.targets import label_columns, split_off
-from seepage.attacks.labels import Restorer
+from seepage.attacks.labels import RESTORERS, Restorer
 from seepage.models import Learner, Parameters, Traced, activations, fitting_threads, has_input_path
 from seepage.observation import Claim, Exchange, Observation, Space
 
@@ -54,9 +54,10 @@ class Inversion:
         steps: iterations.
         restarts: independent starts for each observation.
         objective, priors, numbers, categories, start, optimiser, pooling: the parts.
-        polisher, polish_steps: another optimiser that takes the last steps, from the best iterate of the first.
+        polisher, polish: another optimiser takes this share of the steps, the last, from the first one's best iterate.
         embedded: the categories used where the model looks them up in an embedding.
-        restorer: how labels that are not known are worked out first.
+        restorer: how labels that are not known are worked out first: a name (``auto``, ``geng``, ...), ``none``, or a
+            restorer of your own.
         targets: labels that stay unknown: ``dummy`` (the first class, document 002) or ``joint``, variables like the
             rows (DLG).
         patience: stop a restart whose loss did not fall by a hundredth in this many steps; 0 for never.
@@ -81,9 +82,9 @@ class Inversion:
     start: Start = GAUSSIAN
     optimiser: Optimiser = ADAM
     polisher: Optimiser = LBFGS_RULE
-    polish_steps: int = 0
+    polish: float = 0.0
     pooling: Pooling = BEST
-    restorer: Restorer | None = None
+    restorer: Restorer | str = "none"
     targets: Literal["dummy", "joint"] = "dummy"
     patience: int = 0
     compile: Literal["no", "yes", "auto"] = "auto"
@@ -97,11 +98,12 @@ class Inversion:
         for name, value, allowed in (
             ("compile", self.compile, ("no", "yes", "auto")),
             ("targets", self.targets, ("dummy", "joint")),
+            ("restorer", self.restorer if isinstance(self.restorer, str) else "none", (*RESTORERS, "none")),
         ):
             if value not in allowed:
                 raise unknown_name(f"value of {name}", value, allowed)
-        if not 0 <= self.polish_steps < self.steps:
-            raise InputError(f"{self.polish_steps} of {self.steps} steps polish; at least 0 and fewer than all can.")
+        if not 0 <= self.polish < 1:
+            raise InputError(f"A share of {self.polish} of the steps polishes; it is at least 0 and below 1.")
         if self.patience < 0 or not self.memory > 0:
             raise InputError(
                 f"Patience is {self.patience} and memory {self.memory} MB; patience is at least 0, memory is above 0."
@@ -153,9 +155,10 @@ class Inversion:
     def _with_labels(self, observations: list[Observation], streams: Streams) -> tuple[list[Observation], str]:
         """The observations with labels: the known ones, restored ones where that works, else none."""
         missing = [index for index, observation in enumerate(observations) if observation.labels is None]
-        if not missing or self.restorer is None:
+        if not missing or self.restorer == "none":
             return observations, ""
-        found = self.restorer([observations[index] for index in missing], streams.child("labels"))
+        restorer = RESTORERS[self.restorer]() if isinstance(self.restorer, str) else self.restorer
+        found = restorer([observations[index] for index in missing], streams.child("labels"))
         labelled = list(observations)
         for index, restored in zip(missing, found, strict=True):
             labelled[index] = replace(observations[index], labels=restored.labels)
@@ -243,7 +246,8 @@ class Inversion:
         best, lowest = x.clone(), torch.full((count, restarts), torch.inf, dtype=torch.float64, device=self.device)
         fixed = _moved(stacked(observations), self.device)
         elements = count * restarts * (first.learner.size + first.exchange.rows * first.layout.width)
-        stages = [(self.optimiser, self.steps - self.polish_steps), (self.polisher, self.polish_steps)]
+        last = int(self.steps * self.polish)
+        stages = [(self.optimiser, self.steps - last), (self.polisher, last)]
         before = 0
         with torch.no_grad(), fitting_threads(elements):
             for optimiser, steps in stages:
@@ -260,7 +264,8 @@ class Inversion:
                 state = (x, optimiser.begin(x), best, lowest)
                 for number in range(1, steps + 1):
                     step(*state, watch.moving, torch.tensor(optimiser.sizes(number, steps)), *fixed)
-                    progress("attack", before + number, self.steps)
+                    note = f"{restarts} restarts, loss {float(lowest.min()):.1e}" if number % CHECK == 0 else ""
+                    progress("attack", before + number, self.steps, note)
                     if number % CHECK == 0 and watch.all_stopped(lowest, number):
                         progress("attack", before + steps, self.steps)
                         break
@@ -284,8 +289,8 @@ class Inversion:
     def _step(self, scene: Scene, extra: int, *, compiled: bool) -> Callable[..., None]:
         # The same step whatever the number of steps and restarts, so that it is recorded or compiled once.
         alike = replace(
-            self, steps=1, restarts=min(self.restarts, 2), start=GAUSSIAN, pooling=BEST, restorer=None, patience=0,
-            polish_steps=0, polisher=LBFGS_RULE, compile="yes" if compiled else "no", memory=1.0, tolerance=0.0,
+            self, steps=1, restarts=min(self.restarts, 2), start=GAUSSIAN, pooling=BEST, restorer="none", patience=0,
+            polish=0.0, polisher=LBFGS_RULE, compile="yes" if compiled else "no", memory=1.0, tolerance=0.0,
         )  # fmt: skip
         kept = int(self.memory * 2**18)  # parameters in a quarter of the memory
         return recorded_step(alike, scene.learner, scene.space, scene.exchange, scene.shared, extra, kept)
@@ -345,7 +350,7 @@ class Inversion:
         rows = self.pooling(aligned, losses[finite], space.layout)
         if scaling and raw:
             rows[:, blocks] = (rows[:, blocks] - scaling[0]) / scaling[1]
-        loss = float(losses[finite].min())
+        loss = max(float(losses[finite].min()), 0.0)  # float error may take it below
         lost = int((~finite).sum())
         return Claim(
             outcome=Outcome.OK if loss <= self.tolerance else Outcome.BUDGET_SPENT,
@@ -427,9 +432,9 @@ class _Share:
         self._done += 1
 
     def part(self, turn: int, turns: int) -> Progress:
-        def report(label: str, done: int, total: int) -> None:
+        def report(label: str, done: int, total: int, note: str = "") -> None:
             before = (self._done * turns + turn) * total
-            self._progress(label, before + done, total * turns * self._groups)
+            self._progress(label, before + done, total * turns * self._groups, note)
 
         return report
 

@@ -15,7 +15,9 @@ def fast() -> Inversion:
 
     Signed Adam finds the valley quickly and then goes on at the size of its step; L-BFGS goes down in it. Both minimise
     TabLeak's own objective. ``docs/results.md`` shows the evidence: the same accuracy as 1,500 steps of TabLeak, at a
-    lower own loss.
+    lower own loss. On a smooth net (GELU) L-BFGS gets much further than any first-order attack.
+
+    Unknown labels: class counts are estimated first; regression targets are variables like the rows.
 
     References:
         Vero et al., Data Leakage in Tabular Federated Learning (document 000); Liu and Nocedal, 1989.
@@ -27,8 +29,10 @@ def fast() -> Inversion:
     return replace(
         tableak(),
         steps=500,
-        polish_steps=300,
+        polish=0.6,
         start=FromMarginals(noise=0.3),
         optimiser=Adam(rate=0.1, schedule="cosine", signed=True),
         polisher=LBFGS(),
+        restorer="auto",
+        targets="joint",
     )

@@ -8,7 +8,6 @@ from seepage.attacks.inversion.engine import Inversion
 from seepage.attacks.inversion.inverting_gradients import inverting_gradients
 from seepage.attacks.inversion.pooling import Ensemble
 from seepage.attacks.inversion.priors import BatchStatistics, GroupConsistency
-from seepage.attacks.labels import Yin
 
 
 def gradinversion_bn() -> Inversion:
@@ -23,7 +22,7 @@ def gradinversion_bn() -> Inversion:
         >>> gradinversion_bn().priors[0].weight
         0.001
     """
-    return replace(inverting_gradients(), priors=(BatchStatistics(),), restorer=Yin())
+    return replace(inverting_gradients(), priors=(BatchStatistics(),), restorer="yin")
 
 
 def gradinversion_gc() -> Inversion:
@@ -39,5 +38,5 @@ def gradinversion_gc() -> Inversion:
         8
     """
     return replace(
-        inverting_gradients(), restarts=8, priors=(GroupConsistency(),), pooling=Ensemble(how="mean"), restorer=Yin()
+        inverting_gradients(), restarts=8, priors=(GroupConsistency(),), pooling=Ensemble(how="mean"), restorer="yin"
     )

@@ -11,7 +11,6 @@ from seepage.attacks.inversion.optimisers import Adam
 from seepage.attacks.inversion.pooling import Best, Ensemble
 from seepage.attacks.inversion.priors import EpochConsistency
 from seepage.attacks.inversion.starts import Gaussian, Uniform
-from seepage.attacks.labels import Geng
 
 
 def tableak() -> Inversion:
@@ -31,7 +30,7 @@ def tableak() -> Inversion:
         start=Uniform(),
         optimiser=Adam(rate=0.06, schedule="constant", signed=True),
         pooling=Ensemble(how="median"),
-        restorer=Geng(),
+        restorer="geng",
     )
 
 
