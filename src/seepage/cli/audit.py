@@ -40,7 +40,7 @@ def audit(
     batch_size: Annotated[str, typer.Option(help="Rows of a mini batch; several with commas.")] = "8",
     attacks: Annotated[
         str, typer.Option(help="Attacks (see `seepage attacks list`), such as tableak:steps=500; several with commas.")
-    ] = "gradient_matching",
+    ] = "fast",
     trials: Annotated[int, typer.Option(help="Attacked batches per cell.")] = 10,
     seed: Annotated[int, typer.Option(help="Everything random comes from it.")] = 0,
     out: Annotated[str, typer.Option(help="Folder for the run; `auto` names one below runs/.")] = "auto",

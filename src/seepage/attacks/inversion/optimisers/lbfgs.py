@@ -16,9 +16,10 @@ class LBFGS:
     r"""Quasi-Newton directions from the last moves :math:`s_k` and changes of the slope :math:`y_k` of each run.
 
     The two-loop recursion with :math:`\gamma = s^\top y / y^\top y`, fixed step sizes and a first step of at most
-    length 1 (in L1), as ``torch.optim.LBFGS`` does without a line search. Pairs with :math:`s^\top y \le 0` are left
-    out, run by run. A move is never longer than ``longest`` per variable (root mean square): without a line search one
-    bad pair would throw a run out for good.
+    length 1 (in L1), as ``torch.optim.LBFGS`` does without a line search. It is done in inner products, which reads the
+    history of all runs twice instead of forty times. Pairs with :math:`s^\top y \le 0` are left out, run by run. A move
+    is never longer than ``longest`` per variable (root mean square): without a line search one bad pair would throw a
+    run out for good.
 
     Args:
         rate: the step size.
@@ -45,44 +46,66 @@ class LBFGS:
             raise unknown_name("schedule", self.schedule, SCHEDULES)
 
     def begin(self, x: Tensor) -> tuple[Tensor, ...]:
-        """Moves and changes (history, observations, restarts, variables), the last slope and the last move."""
+        """Moves S and changes Y (obs, runs, history, variables), S Y' and Y Y', the last slope and the last move."""
         flat = x.flatten(2)
-        pairs = flat.new_zeros(self.history, *flat.shape)
-        return pairs, pairs.clone(), torch.zeros_like(flat), torch.zeros_like(flat)
+        pairs = flat.new_zeros(*flat.shape[:2], self.history, flat.shape[2])
+        inner = flat.new_zeros(*flat.shape[:2], self.history, self.history)
+        last = torch.zeros_like(flat)
+        return pairs, pairs.clone(), inner, inner.clone(), last, last.clone()
 
     def sizes(self, step: int, steps: int) -> tuple[float, ...]:
-        """The step size, and whether this is the first step."""
-        return self.rate * SCHEDULES[self.schedule](step, steps), float(step == 1)
+        """The step size, whether this is the first step, and the place of the newest pair."""
+        return self.rate * SCHEDULES[self.schedule](step, steps), float(step == 1), float(step % self.history)
 
     def move(self, x: Tensor, slope: Tensor, state: tuple[Tensor, ...], sizes: Tensor, moving: Tensor) -> None:
-        moves, changes, last_slope, last_move = state
+        moves, changes, mixed, own, last_slope, last_move = state
         slope = slope.flatten(2)
+        place = sizes[2:3].long()
         change = slope - last_slope
-        curved = _dot(last_move, change) > 1e-10 * _dot(change, change)
-        keep = curved & (sizes[1] == 0)
-        moves.copy_(torch.where(keep, torch.cat([moves[1:], last_move[None]]), moves))
-        changes.copy_(torch.where(keep, torch.cat([changes[1:], change[None]]), changes))
-        products = _dot(moves, changes)
-        inverse = torch.where(products > 0, 1 / products.clamp(min=1e-30), 0.0)
-        direction, weights = slope, []
-        for place in reversed(range(self.history)):
-            weight = inverse[place] * _dot(moves[place], direction)
-            direction = direction - weight * changes[place]
-            weights.append(weight)
-        length = _dot(changes[-1], changes[-1])
-        direction = direction * torch.where(products[-1] > 0, products[-1] / length.clamp(min=1e-30), 1.0)
-        for place, weight in zip(range(self.history), reversed(weights), strict=True):
-            back = inverse[place] * _dot(changes[place], direction)
-            direction = direction + (weight - back) * moves[place]
+        curved = (last_move * change).sum(-1) > 1e-10 * change.square().sum(-1)
+        keep = (curved & (sizes[1] == 0))[..., None].to(slope.dtype)
+        newest = torch.stack([last_move * keep, change * keep, slope], -1)  # a pair that is left out is a pair of zeros
+        moves.index_copy_(2, place, newest[..., 0].unsqueeze(2))
+        changes.index_copy_(2, place, newest[..., 1].unsqueeze(2))
+        by_moves, by_changes = moves @ newest[..., 1:], changes @ newest  # everything that is read of the history
+        mixed.index_copy_(3, place, by_moves[..., :1])
+        mixed.index_copy_(2, place, by_changes[..., 0].unsqueeze(2))
+        own.index_copy_(3, place, by_changes[..., 1:2])
+        own.index_copy_(2, place, by_changes[..., 1].unsqueeze(2))
+        order = torch.remainder(place - torch.arange(self.history, device=x.device), self.history)  # newest first
+        of_moves, of_changes, gamma = _directions(
+            mixed.index_select(2, order).index_select(3, order),
+            own.index_select(2, order).index_select(3, order),
+            by_moves[..., 1].index_select(2, order),
+            by_changes[..., 2].index_select(2, order),
+        )
+        back = torch.empty_like(order).scatter_(0, order, torch.arange(self.history, device=x.device))
+        direction = gamma * slope
+        direction = direction + (of_moves.index_select(2, back).unsqueeze(2) @ moves).squeeze(2)
+        direction = direction + (of_changes.index_select(2, back).unsqueeze(2) @ changes).squeeze(2)
         first = (1 / slope.abs().sum(-1, keepdim=True).clamp(min=1e-30)).clamp(max=1.0)
-        size = sizes[0] * torch.where(sizes[1] > 0, first, torch.ones_like(first))
-        move = -size * direction
+        move = -sizes[0] * torch.where(sizes[1] > 0, first, torch.ones_like(first)) * direction
         root = move.square().mean(-1, keepdim=True).sqrt()
-        move = move * (self.longest / root.clamp(min=1e-30)).clamp(max=1.0) * moving[..., 0]
+        move = move * ((self.longest / root.clamp(min=1e-30)).clamp(max=1.0) * moving[..., 0])
         last_slope.copy_(slope)
         last_move.copy_(move)
         x.add_(move.reshape(x.shape))
 
 
-def _dot(one: Tensor, other: Tensor) -> Tensor:
-    return (one * other).sum(-1, keepdim=True)
+def _directions(mixed: Tensor, own: Tensor, by_moves: Tensor, by_changes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    r"""The two-loop recursion in inner products only: the direction is S'a + Y'b + gamma g.
+
+    Each loop is a triangular system: :math:`a_i = \rho_i (s_i^\top g - \sum_{j<i} a_j s_i^\top y_j)` from the newest
+    pair to the oldest, and back. Everything is in that order, per run.
+    """
+    products = mixed.diagonal(dim1=-2, dim2=-1)
+    inverse = torch.where(products > 0, 1 / products.clamp(min=1e-30), torch.zeros_like(products))
+    one = torch.eye(mixed.shape[-1], dtype=mixed.dtype, device=mixed.device)
+    lower = inverse[..., None] * mixed.tril(-1)
+    first = torch.linalg.solve_triangular(one + lower, (inverse * by_moves)[..., None], upper=False)[..., 0]
+    length = own[..., :1, 0]
+    gamma = torch.where(products[..., :1] > 0, products[..., :1] / length.clamp(min=1e-30), torch.ones_like(length))
+    upper = inverse[..., None] * mixed.transpose(-1, -2).triu(1)
+    reached = inverse * gamma * (by_changes - (own @ first[..., None])[..., 0]) + (upper @ first[..., None])[..., 0]
+    second = torch.linalg.solve_triangular(one + upper, reached[..., None], upper=True)[..., 0]
+    return first - second, -gamma * first, gamma
