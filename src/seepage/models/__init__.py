@@ -13,11 +13,9 @@ from seepage.models.ft_transformer import FTTransformer
 from seepage.models.functional import (
     Learner,
     Parameters,
-    Traced,
     fitting_threads,
     over_runs,
     pullback,
-    record,
     scoped_randomness,
     unflattened,
 )
@@ -25,6 +23,7 @@ from seepage.models.linear import Linear
 from seepage.models.mlp import MLP, small_mlp, tableak_mlp
 from seepage.models.resnet import ResNet
 from seepage.models.tabnet import TabNet
+from seepage.models.traced import Traced, record
 
 __all__ = [
     "MLP",

@@ -222,7 +222,20 @@ def test_a_last_layer_that_was_not_sent_says_nothing(name: str) -> None:
     assert "last layer is zero" in answer.note
 
 
-@pytest.mark.parametrize("name", RESTORERS)
+def test_auto_takes_the_restorer_of_the_task() -> None:
+    """Classes are counted, a single number is read; several numbers are left to the attack, and it says why."""
+    classes, number, numbers = tiny("mlp", "binary", 8), tiny("mlp", "regression", 1), tiny("mlp", "regression", 8)
+    auto = RESTORERS["auto"]()
+    for one, other in zip(auto(classes, Streams(1)), RESTORERS["counts"]()(classes, Streams(1)), strict=True):
+        assert one.labels is not None
+        assert other.labels is not None
+        assert torch.equal(one.labels, other.labels)
+    assert all(answer.exact for answer in auto(number, Streams(1)))
+    assert {answer.outcome for answer in auto(numbers, Streams(1))} == {Outcome.NOT_APPLICABLE}
+    assert "several rows" in auto(numbers, Streams(1))[0].note
+
+
+@pytest.mark.parametrize("name", [name for name in RESTORERS if name != "auto"])
 def test_the_wrong_task_is_not_applicable(name: str) -> None:
     observations = tiny("mlp", "binary" if name == "regression" else "regression", 1)
     assert all(answer.outcome is Outcome.NOT_APPLICABLE for answer in RESTORERS[name]()(observations, Streams(0)))

@@ -13,7 +13,7 @@ or the layer is small anyway, the product is formed. All tensors have leading ax
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -22,19 +22,23 @@ from torch import Tensor
 from seepage.models import Factors, Parameters, parameter_name
 
 SHORT = 8192  # sums of up to this many numbers are made in float64
-Pull = Callable[[Tensor, Tensor], tuple[Tensor, ...]]
+FLAT = 4 * SHORT  # layers of up to this many numbers together are compared as one
+Pulled = tuple[Factors, Parameters]
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One layer: its two numbers (observations, restarts), and slopes of any function of them by its parts."""
+    """One layer, or several as one: its two numbers (observations, restarts), and the way back.
+
+    ``pull`` takes slopes of anything by the two numbers (obs, runs, 1, 1) to slopes by the factors and tensors.
+    """
 
     dot: Tensor
     square: Tensor
-    pull: Pull
+    pull: Callable[[Tensor, Tensor], Pulled]
 
 
-def layers_of(names: Mapping[str, object]) -> dict[str, list[str]]:
+def layers_of(names: Iterable[str]) -> dict[str, list[str]]:
     """Parameters by layer: weight and bias of one module are one layer."""
     layers: dict[str, list[str]] = {}
     for name in names:
@@ -42,16 +46,38 @@ def layers_of(names: Mapping[str, object]) -> dict[str, list[str]]:
     return layers
 
 
-def compare_factors(slopes: Tensor, inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Compared:
-    """A linear layer in factors: (obs, runs, rows, out), (obs, runs, rows, in) against (obs, out, in), (obs, out)."""
+def compare(factors: Factors, dense: Parameters, observed: Parameters, *, layered: bool) -> list[Compared]:
+    """An update against the observed one: layer by layer, or (not ``layered``) with the small layers as one.
+
+    Args:
+        factors, dense: the simulated update, (obs, runs, ...).
+        observed: (obs, ...).
+    """
+    compared, small = [], []
+    for layer, parts in layers_of(observed).items():
+        if layer in factors and _worth_rows(factors[layer][0], observed[parameter_name(layer, "weight")]):
+            compared.append(_by_rows(layer, *factors[layer], observed))
+        else:
+            small.append((layer, parts))
+    together = sum(observed[part][0].numel() for _, parts in small for part in parts) <= FLAT
+    groups = [small] if small and together and not layered else [[one] for one in small]
+    compared += [_by_tensors(group, factors, dense, observed) for group in groups]
+    if not layered:
+        return compared
+    order = list(layers_of(observed))
+    whole = [layer for layer in order if not any(layer == name for name, _ in small)] + [name for name, _ in small]
+    return [compared[whole.index(layer)] for layer in order]
+
+
+def _worth_rows(slopes: Tensor, weight: Tensor) -> bool:
+    """Whether inner products of rows are less work than the product, and the layer is not small anyway."""
     size, rows = weight[0].numel(), slopes.shape[2]
-    if size > SHORT and rows * (weight.shape[-1] + weight.shape[-2]) <= size:
-        return _by_rows(slopes, inputs, weight, bias)
-    return _by_product(slopes, inputs, weight, bias)
+    return size > SHORT and rows * (weight.shape[-1] + weight.shape[-2]) <= size
 
 
-def _by_rows(slopes: Tensor, inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Compared:
+def _by_rows(layer: str, slopes: Tensor, inputs: Tensor, observed: Parameters) -> Compared:
     """By inner products of rows. Float error is about 1e-7 of the two numbers, and not the same in both."""
+    weight, bias = observed[parameter_name(layer, "weight")], observed.get(parameter_name(layer, "bias"))
     rightward = _times(slopes, weight)
     dot = total(rightward * inputs)
     ours, theirs = inputs @ inputs.transpose(-1, -2), slopes @ slopes.transpose(-1, -2)
@@ -59,83 +85,56 @@ def _by_rows(slopes: Tensor, inputs: Tensor, weight: Tensor, bias: Tensor | None
         dot = dot + flat_total(slopes.sum(-2) * bias[:, None])
         ours = ours + 1  # the bias is a weight of an input that is always 1
 
-    def pull(by_dot: Tensor, by_square: Tensor) -> tuple[Tensor, ...]:
+    def pull(by_dot: Tensor, by_square: Tensor) -> Pulled:
         back = _times(inputs, weight.transpose(-1, -2))
         back = back + bias[:, None, None] if bias is not None else back
         twice = 2 * by_square
-        return by_dot * back + (twice * ours) @ slopes, by_dot * rightward + (twice * theirs) @ inputs
+        slope = by_dot * back + (twice * ours) @ slopes, by_dot * rightward + (twice * theirs) @ inputs
+        return {layer: slope}, {}
 
     return Compared(dot, total(ours * theirs), pull)
 
 
-def _by_product(slopes: Tensor, inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Compared:
-    """By the product itself: the same float error in both numbers, so that 1 - cosine is good to its last digits."""
-    product = slopes.transpose(-1, -2) @ inputs
-    dot, square = flat_total((product * weight[:, None]).flatten(2)), flat_total((product * product).flatten(2))
-    summed = slopes.sum(-2)
-    if bias is not None:
-        dot, square = dot + flat_total(summed * bias[:, None]), square + flat_total(summed * summed)
-
-    def pull(by_dot: Tensor, by_square: Tensor) -> tuple[Tensor, ...]:
-        direction = by_dot * weight[:, None] + (2 * by_square) * product
-        back = inputs @ direction.transpose(-1, -2)
-        if bias is not None:
-            back = back + (by_dot[..., 0] * bias[:, None] + (2 * by_square[..., 0]) * summed)[:, :, None]
-        return back, slopes @ direction
-
-    return Compared(dot, square, pull)
-
-
-def compare_tensors(simulated: list[Tensor], observed: list[Tensor]) -> Compared:
-    """A layer as it is: (obs, runs, ...) against (obs, ...)."""
-    flat = torch.cat([part.flatten(2) for part in simulated], -1) if len(simulated) > 1 else simulated[0].flatten(2)
-    against = torch.cat([part.flatten(1) for part in observed], -1) if len(observed) > 1 else observed[0].flatten(1)
-
-    def pull(by_dot: Tensor, by_square: Tensor) -> tuple[Tensor, ...]:
-        slope = by_dot[..., 0] * against[:, None] + (2 * by_square[..., 0]) * flat
-        parts = torch.split(slope, [part[0, 0].numel() for part in simulated], -1)
-        return tuple(part.reshape(like.shape) for part, like in zip(parts, simulated, strict=True))
-
-    return Compared(flat_total(flat * against[:, None]), flat_total(flat * flat), pull)
-
-
-def compare(factors: Factors, dense: Parameters, observed: Parameters) -> tuple[list[str], list[Compared]]:
-    """All layers of an update, in the model's order."""
-    names, compared = [], []
-    for layer, parts in layers_of(observed).items():
-        names.append(layer)
+def _by_tensors(
+    group: Sequence[tuple[str, list[str]]], factors: Factors, dense: Parameters, observed: Parameters
+) -> Compared:
+    """Multiplied out: the same float error in both numbers, so that 1 - cosine is good to its last digits."""
+    simulated = dict(dense)
+    for layer, parts in group:
         if layer in factors:
-            compared.append(
-                compare_factors(
-                    *factors[layer],
-                    observed[parameter_name(layer, "weight")],
-                    observed.get(parameter_name(layer, "bias")),
-                )
-            )
-        else:
-            compared.append(compare_tensors([dense[part] for part in parts], [observed[part] for part in parts]))
-    return names, compared
+            slopes, inputs = factors[layer]
+            made = {"weight": slopes.transpose(-1, -2) @ inputs, "bias": slopes.sum(-2)}
+            simulated |= {part: made[part.rpartition(".")[2]] for part in parts}
+    names = [part for _, parts in group for part in parts]
+    sizes = [observed[name][0].numel() for name in names]
+    ours = [simulated[name].flatten(2) for name in names]
+    theirs = [observed[name].flatten(1)[:, None] for name in names]
+    if len(names) > 1 and sum(sizes) <= FLAT:  # few numbers in one tensor are fewer operations; many, a needless copy
+        ours, theirs = [torch.cat(ours, -1)], [torch.cat(theirs, -1)]
+
+    def pull(by_dot: Tensor, by_square: Tensor) -> Pulled:
+        along, twice = by_dot[..., 0], 2 * by_square[..., 0]
+        parts: Sequence[Tensor] = [along * v + twice * u for u, v in zip(ours, theirs, strict=True)]
+        parts = torch.split(parts[0], sizes, -1) if len(parts) < len(names) else parts
+        by_name = {name: part.reshape(simulated[name].shape) for name, part in zip(names, parts, strict=True)}
+        pulled: Factors = {}
+        for layer, owned in group:
+            if layer in factors:
+                slopes, inputs = factors[layer]
+                direction = by_name.pop(parameter_name(layer, "weight"))
+                back = inputs @ direction.transpose(-1, -2)
+                if len(owned) > 1:
+                    back = back + by_name.pop(parameter_name(layer, "bias"))[:, :, None]
+                pulled[layer] = back, slopes @ direction
+        return pulled, by_name
+
+    dots = [flat_total(u * v) for u, v in zip(ours, theirs, strict=True)]
+    squares = [flat_total(u * u) for u in ours]
+    return Compared(_added(dots), _added(squares), pull)
 
 
-def pulled(
-    names: list[str],
-    compared: list[Compared],
-    factors: Factors,
-    observed: Parameters,
-    by_dot: Tensor,
-    by_square: Tensor,
-) -> tuple[Factors, Parameters]:
-    """Slopes by the factors and tensors, from those by the numbers (obs, runs, layers)."""
-    slopes: Factors = {}
-    dense: Parameters = {}
-    layers = layers_of(observed)
-    for index, (name, layer) in enumerate(zip(names, compared, strict=True)):
-        parts = layer.pull(by_dot[..., index, None, None], by_square[..., index, None, None])
-        if name in factors:
-            slopes[name] = (parts[0], parts[1])
-        else:
-            dense |= dict(zip(layers[name], parts, strict=True))
-    return slopes, dense
+def _added(parts: list[Tensor]) -> Tensor:
+    return torch.stack(parts).sum(0) if len(parts) > 1 else parts[0]
 
 
 def total(values: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 from torch.func import grad, vmap
 
-from seepage.attacks.inversion.comparison import compare, pulled
+from seepage.attacks.inversion.comparison import compare
 from seepage.attacks.inversion.objectives import Objective
 from seepage.attacks.inversion.priors import Prior, Scene
 from seepage.models import Parameters, factored_gradient, linear_calls, over_runs, pullback, unflattened
@@ -59,17 +59,27 @@ class Problem:
         self, factors: Any, dense: Parameters, observed: Parameters, own: Tensor, length: Tensor
     ) -> tuple[Tensor, Any, Parameters]:
         """Losses, and their slopes by the parts of the simulated update."""
-        names, compared = compare(factors, dense, observed)
+        layered = self.objective.layers
+        compared = compare(factors, dense, observed, layered=layered)
         dots = torch.stack([layer.dot for layer in compared], -1)
         squares = torch.stack([layer.square for layer in compared], -1)
+        if not layered:
+            dots, squares, own = (number.sum(-1, keepdim=True) for number in (dots, squares, own))
 
         def objective(dots: Tensor, squares: Tensor) -> tuple[Tensor, Tensor]:
             losses = self.objective(dots, squares, own, length)
             return losses.sum(), losses
 
         (by_dot, by_square), losses = grad(objective, argnums=(0, 1), has_aux=True)(dots, squares)
-        slopes = pulled(names, compared, factors, observed, by_dot.float(), by_square.float())
-        return losses, *slopes
+        by_dot, by_square = by_dot.float()[..., None, None], by_square.float()[..., None, None]
+        slopes: Any = {}
+        tensors: Parameters = {}
+        for index, layer in enumerate(compared):
+            place = index if layered else 0
+            more, others = layer.pull(by_dot[:, :, place], by_square[:, :, place])
+            slopes |= more
+            tensors |= others
+        return losses, {name: slopes[name] for name in factors}, {name: tensors[name] for name in dense}
 
     def penalty(self, inputs: Tensor, parameters: Parameters) -> Tensor:
         """(obs, runs) how unlikely the rows are, by the priors."""

@@ -22,6 +22,11 @@ class Objective(Protocol):
         length: :math:`|u|`.
     """
 
+    @property
+    def layers(self) -> bool:
+        """Whether the layers are told apart; if not, their sums come as one layer."""
+        ...
+
     def __call__(self, dots: Tensor, squares: Tensor, own: Tensor, length: Tensor) -> Tensor: ...
 
 

@@ -15,5 +15,7 @@ class Cosine:
         Geiping et al., Inverting Gradients, NeurIPS 2020.
     """
 
+    layers = False
+
     def __call__(self, dots: Tensor, squares: Tensor, own: Tensor, length: Tensor) -> Tensor:
         return 1 - dots.sum(-1) * (squares.sum(-1) + 1e-60).rsqrt()

@@ -25,6 +25,8 @@ class GaussianKernel:
 
     scale: float = 1.0
 
+    layers = True
+
     def __call__(self, dots: Tensor, squares: Tensor, own: Tensor, length: Tensor) -> Tensor:
         # NOTE[DIFF] the paper takes the variance of the layer's entries; the squared length is the same up to the
         # layer's size, and is defined for a layer of one entry.

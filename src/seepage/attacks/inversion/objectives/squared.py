@@ -18,6 +18,8 @@ class Squared:
         Zhu et al., Deep Leakage from Gradients, NeurIPS 2019.
     """
 
+    layers = False
+
     def __call__(self, dots: Tensor, squares: Tensor, own: Tensor, length: Tensor) -> Tensor:
         return layer_gaps(dots, squares, own, length).sum(-1)
 

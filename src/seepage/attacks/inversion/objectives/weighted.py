@@ -39,6 +39,8 @@ class Weighted:
     how: Literal["first", "last"] = "first"
     least: float = 0.1
 
+    layers = True
+
     def __post_init__(self) -> None:
         if self.how not in HOW:
             raise unknown_name("layer weighting", self.how, HOW)
