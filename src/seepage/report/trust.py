@@ -90,13 +90,16 @@ class TrustView:
 def gather_trust(
     leaks: Sequence[Leak], cells: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]
 ) -> TrustView | None:
-    """Doubt beside accuracy in the worst setting that has both; None when no attack tells its doubt."""
+    """Doubt beside accuracy in the worst setting that has both; None when no attack tells its doubt.
+
+    A setting in which the attacker is equally sure of everything explains nothing: others go before it.
+    """
     known = [leak for leak in leaks if leak.measured and cells[leak.number - 1].get("doubt")]
     if not known:
         return None
     standard = settings.get("numbers", "standard") == "standard"
     groups = {leak.number: _groups(cells[leak.number - 1]["doubt"], standard) for leak in known}
-    worst = max(known, key=lambda leak: leak.rank)
+    worst = max(known, key=lambda leak: (any(group.divided for group in groups[leak.number]), leak.rank))
     rows = tuple(TrustRow(leak.number, leak.label, group) for leak in known for group in groups[leak.number])
     return TrustView(worst.number, worst.label, groups[worst.number], rows)
 
