@@ -374,3 +374,11 @@ def test_clamped_numbers_stay_in_their_range() -> None:
         assert claim.rows is not None
         numbers = torch.from_numpy(claim.rows[:, : space.layout.numeric])
         assert ((numbers >= low - 1e-4) & (numbers <= high + 1e-4)).all()
+
+
+@pytest.mark.parametrize("label", [-1, 2])
+def test_labels_outside_the_classes_are_refused(label: int) -> None:
+    one = attacked("mlp", batch=2).observations[0]
+    odd = dataclasses.replace(one, labels=torch.tensor([0, label]))
+    with pytest.raises(InputError, match=f"A label is {label}; the model has 2 classes, 0 to 1"):
+        matching(steps=2)([odd], Streams(0))

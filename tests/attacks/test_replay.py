@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from seepage._core import Streams
-from seepage.attacks.inversion import Inversion, engine
+from seepage.attacks.inversion import Inversion
 from seepage.attacks.inversion.priors import EpochConsistency
+from seepage.attacks.inversion.stepping import stacked
 from seepage.federation import Automatic, FedAvg, simulate
 from seepage.observation import Knowledge, Observation
 from tests import cases
@@ -30,7 +31,7 @@ def test_the_adjoint_is_the_slope_of_the_unrolled_training(task: str, kept: int)
     assert scene.sets == 3
     evaluate = replace(attack.problem(scene), kept=kept).evaluation(lambda function: function)
     x = torch.randn(len(seen), 2, 12, seen[0].layout.width, generator=torch.Generator().manual_seed(5))
-    losses, slopes = evaluate(x, *engine.stacked(seen))
+    losses, slopes = evaluate(x, *stacked(seen))
     for index, one in enumerate(seen):
         rows = x[index, 1].clone().requires_grad_()
         batches = rows.reshape(6, 2, -1)

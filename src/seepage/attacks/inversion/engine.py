@@ -7,8 +7,7 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -16,7 +15,6 @@ from torch import Tensor
 
 from seepage._core import InputError, Outcome, Progress, Streams, silent, unknown_name
 from seepage.attacks.inversion.categories import Categories, Softmax, Unconstrained
-from seepage.attacks.inversion.comparison import layers_of
 from seepage.attacks.inversion.numbers import Numbers, Unbounded
 from seepage.attacks.inversion.objectives import Cosine, Objective
 from seepage.attacks.inversion.optimisers import LBFGS, Adam, Optimiser
@@ -24,10 +22,11 @@ from seepage.attacks.inversion.pooling import Best, Pooling, align, doubt, merge
 from seepage.attacks.inversion.priors import Prior, Scene
 from seepage.attacks.inversion.replay import Problem
 from seepage.attacks.inversion.starts import Gaussian, Start
+from seepage.attacks.inversion.stepping import Watch, make_scene, moved, recorded_step, stacked
 from seepage.attacks.inversion.targets import label_columns, split_off
 from seepage.attacks.labels import RESTORERS, Restorer
-from seepage.models import Learner, Parameters, Traced, activations, fitting_threads, has_input_path
-from seepage.observation import Claim, Exchange, Observation, Space
+from seepage.models import activations, fitting_threads, has_input_path
+from seepage.observation import Claim, Observation, Space
 
 UNBOUNDED, UNCONSTRAINED, SOFTMAX, BEST = Unbounded(), Unconstrained(), Softmax(), Best()
 COSINE, ADAM, LBFGS_RULE, GAUSSIAN = Cosine(), Adam(), LBFGS(), Gaussian()
@@ -189,6 +188,7 @@ class Inversion:
                 "The model's outputs do not change with its inputs in a differentiable way, so no row can be moved "
                 "towards the update; use a model that accepts mixtures of categories."
             )
+        _check_labels(observations)
         scene = self.scene(observations)
         return " ".join(filter(None, (prior.lacks(scene) for prior in self.priors)))
 
@@ -244,7 +244,7 @@ class Inversion:
         count, restarts = x.shape[:2]
         extra = self._label_columns(first)
         best, lowest = x.clone(), torch.full((count, restarts), torch.inf, dtype=torch.float64, device=self.device)
-        fixed = _moved(stacked(observations), self.device)
+        fixed = moved(stacked(observations), self.device)
         elements = count * restarts * (first.learner.size + first.exchange.rows * first.layout.width)
         last = int(self.steps * self.polish)
         stages = [(self.optimiser, self.steps - last), (self.polisher, last)]
@@ -257,7 +257,7 @@ class Inversion:
                     x.copy_(best)
                 alike, watch, begin = (
                     replace(self, optimiser=optimiser),
-                    _Watch(self.patience, lowest),
+                    Watch(self.patience, lowest),
                     time.perf_counter(),
                 )
                 step = alike._step(scene, extra, compiled=self.compile == "yes")
@@ -361,67 +361,6 @@ class Inversion:
         )
 
 
-def make_scene(learner: Learner, space: Space, exchange: Exchange, shared: bool) -> Scene:
-    """One dummy set for every local epoch (Dimitrov et al.): a client shuffles its rows anew in each."""
-    return Scene(learner=learner, space=space, exchange=exchange, shared=shared, sets=exchange.local_epochs)
-
-
-@lru_cache(maxsize=8)
-def recorded_step(
-    attack: Inversion, learner: Learner, space: Space, exchange: Exchange, shared: bool, extra: int, kept: int
-) -> Callable[..., None]:
-    """One step for observations of this kind; kept, because the points of a training run are attacked one by one."""
-    recorder = partial(Traced, compiled=attack.compile == "yes")
-    scene = make_scene(learner.to(attack.device), space.to(attack.device), exchange, shared)
-    evaluate = attack.problem(scene, extra=extra, kept=kept).evaluation(recorder)
-
-    def settle(
-        x: Tensor, state: tuple[Tensor, ...], best: Tensor, lowest: Tensor, moving: Tensor, sizes: Tensor,
-        losses: Tensor, slope: Tensor,
-    ) -> None:  # fmt: skip
-        better = losses < lowest
-        torch.where(better[..., None, None], x, best, out=best)
-        torch.where(better, losses, lowest, out=lowest)
-        attack.optimiser.move(x, slope, state, sizes, moving)
-
-    if exchange.protocol == "fedsgd":
-
-        def step(
-            x: Tensor, state: Any, best: Tensor, lowest: Tensor, moving: Tensor, sizes: Tensor, *fixed: Any
-        ) -> None:
-            settle(x, state, best, lowest, moving, sizes, *evaluate(x, *fixed))
-
-        return recorder(step)
-    settled = recorder(settle)
-
-    def long_step(
-        x: Tensor, state: Any, best: Tensor, lowest: Tensor, moving: Tensor, sizes: Tensor, *fixed: Any
-    ) -> None:
-        settled(x, state, best, lowest, moving, sizes, *evaluate(x, *fixed))
-
-    return long_step
-
-
-class _Watch:
-    """Which runs still move. A run stops on its own loss alone, so it ends the same whatever runs beside it."""
-
-    def __init__(self, patience: int, lowest: Tensor) -> None:
-        self._patience = patience
-        self._mark = torch.full_like(lowest, 1e30)
-        self._since = torch.zeros_like(lowest)
-        self.moving = torch.ones((*lowest.shape, 1, 1), device=lowest.device)
-
-    def all_stopped(self, lowest: Tensor, number: int) -> bool:
-        """Look at the losses; whether no run moves any more."""
-        if not self._patience:
-            return False
-        fell = lowest < self._mark - 0.01 * self._mark.abs() - 1e-8  # below that it is float error that falls
-        torch.where(fell, lowest, self._mark, out=self._mark)
-        self._since = torch.where(fell, float(number), self._since)
-        self.moving *= (number - self._since < self._patience)[..., None, None]
-        return not bool(self.moving.any())
-
-
 class _Share:
     """Progress of one group and turn as a share of the whole."""
 
@@ -439,6 +378,19 @@ class _Share:
         return report
 
 
+def _check_labels(observations: Sequence[Observation]) -> None:
+    first = observations[0]
+    if first.learner.task == "regression":
+        return
+    classes = max(label_columns(first.learner, first.layout.width), 2)
+    for observation in observations:
+        if observation.labels is not None and not bool(
+            ((observation.labels >= 0) & (observation.labels < classes)).all()
+        ):
+            found = sorted({int(label) for label in observation.labels} - set(range(classes)))
+            raise InputError(f"A label is {found[0]}; the model has {classes} classes, 0 to {classes - 1}.")
+
+
 def _check_device(name: str) -> None:
     if name == "cpu":
         return
@@ -447,30 +399,3 @@ def _check_device(name: str) -> None:
     except (RuntimeError, AssertionError) as error:  # torch says "not compiled with CUDA" by an assertion
         reason = str(error).splitlines()[0]
         raise InputError(f"The device {name!r} cannot be used here: {reason} Use cpu, or cuda with a GPU.") from None
-
-
-def _moved(tree: Any, device: str) -> Any:
-    if isinstance(tree, Tensor):
-        return tree.to(device)
-    if isinstance(tree, dict):
-        return {name: value.to(device) for name, value in tree.items()}
-    return tuple(_moved(value, device) for value in tree)
-
-
-def stacked(observations: Sequence[Observation]) -> tuple[Parameters, Parameters, Tensor, Tensor, Tensor]:
-    """Parameters (stacked only where they differ), updates divided by their length, layers' shares, lengths, labels."""
-    first = observations[0]
-    parameters = first.parameters
-    if any(observation.parameters is not parameters for observation in observations):
-        parameters = {name: torch.stack([o.parameters[name] for o in observations]) for name in first.parameters}
-    updates = {name: torch.stack([o.update[name] for o in observations]).double() for name in first.parameters}
-    squares = {name: value.flatten(1).square().sum(1) for name, value in updates.items()}
-    whole = torch.stack(list(squares.values())).sum(0)
-    length = whole.sqrt()
-    direction = {name: value / length.reshape(-1, *[1] * (value.dim() - 1)) for name, value in updates.items()}
-    own = [torch.stack([squares[name] for name in parts]).sum(0) / whole for parts in layers_of(squares).values()]
-    # Unknown labels: the first class, or the mean of a standardised regression target (document 002).
-    dummy = torch.zeros(first.exchange.rows, dtype=torch.float32 if first.learner.task == "regression" else torch.int64)
-    labels = torch.stack([dummy if o.labels is None else o.labels for o in observations])
-    observed = {name: value.float() for name, value in direction.items()}
-    return parameters, observed, torch.stack(own, -1)[:, None], length[:, None, None], labels
