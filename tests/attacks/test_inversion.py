@@ -382,3 +382,32 @@ def test_labels_outside_the_classes_are_refused(label: int) -> None:
     odd = dataclasses.replace(one, labels=torch.tensor([0, label]))
     with pytest.raises(InputError, match=f"A label is {label}; the model has 2 classes, 0 to 1"):
         matching(steps=2)([odd], Streams(0))
+
+
+def test_compiling_is_decided_by_the_work_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long work is compiled after a look at its first steps, short work is not; nothing is compiled when told so."""
+    asked: list[bool] = []
+    recorded = engine.recorded_step
+
+    def listening(attack: Inversion, *rest: object) -> object:
+        asked.append(attack.compile == "yes")
+        return recorded(dataclasses.replace(attack, compile="no"), *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(engine, "recorded_step", listening)
+    point = attacked("linear", batch=1)
+    for setting, limit, expected in (("auto", 0.0, True), ("auto", 1e9, False), ("no", 0.0, False)):
+        asked.clear()
+        monkeypatch.setattr(engine, "LONG", limit)
+        dataclasses.replace(matching(60), compile=setting)(point.observations, Streams(0))
+        assert any(asked) == expected, setting
+
+
+@pytest.mark.slow
+def test_a_compiled_step_gives_the_same_rows() -> None:
+    point = attacked("mlp", batch=2)
+    attack = dataclasses.replace(tableak(), steps=30, restarts=2)
+    plain, compiled = (
+        dataclasses.replace(attack, compile=setting)(point.observations, Streams(0)) for setting in ("no", "yes")
+    )
+    for one, other in zip(plain, compiled, strict=True):
+        assert one.loss == pytest.approx(other.loss, rel=1e-2)
