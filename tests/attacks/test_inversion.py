@@ -385,7 +385,7 @@ def test_labels_outside_the_classes_are_refused(label: int) -> None:
 
 
 def test_compiling_is_decided_by_the_work_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Long work is compiled after a look at its first steps, short work is not; nothing is compiled when told so."""
+    """Long work is compiled where there is a compiler, short work is not; nothing is compiled when told so."""
     asked: list[bool] = []
     recorded = engine.recorded_step
 
@@ -394,6 +394,7 @@ def test_compiling_is_decided_by_the_work_that_is_left(monkeypatch: pytest.Monke
         return recorded(dataclasses.replace(attack, compile="no"), *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(engine, "recorded_step", listening)
+    monkeypatch.setattr(engine, "can_compile", lambda: True)
     point = attacked("linear", batch=1)
     for setting, limit, expected in (("auto", 0.0, True), ("auto", 1e9, False), ("no", 0.0, False)):
         asked.clear()
