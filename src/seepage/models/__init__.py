@@ -1,11 +1,13 @@
 """Models, and the one functional core that clients and attackers share."""
 
 from seepage.models.architecture import Architecture, make_learner
+from seepage.models.entrance import Tokens, number_part, tokens_of
 from seepage.models.factors import (
     Factors,
     activations,
     factored_gradient,
     has_input_path,
+    layer_inputs,
     linear_calls,
     parameter_name,
 )
@@ -35,13 +37,16 @@ __all__ = [
     "Parameters",
     "ResNet",
     "TabNet",
+    "Tokens",
     "Traced",
     "activations",
     "factored_gradient",
     "fitting_threads",
     "has_input_path",
+    "layer_inputs",
     "linear_calls",
     "make_learner",
+    "number_part",
     "over_runs",
     "parameter_name",
     "pullback",
@@ -49,5 +54,6 @@ __all__ = [
     "scoped_randomness",
     "small_mlp",
     "tableak_mlp",
+    "tokens_of",
     "unflattened",
 ]

@@ -7,7 +7,7 @@ an attacker who only needs inner products of gradients never has to multiply the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -53,6 +53,27 @@ def factored_gradient(
     factors = {name: (torch.cat(slopes[name]), torch.cat(heard[name])) if len(slopes[name]) > 1
                else (slopes[name][0], heard[name][0]) for name in calls}  # fmt: skip
     return factors, dense
+
+
+def layer_inputs(
+    learner: Learner, names: Sequence[str], parameters: Parameters, x: Tensor, *, noisy: bool = False
+) -> list[Tensor]:
+    """What the linear layers of these names take in, (rows, in) each. Every layer must be called once a row."""
+    heard: dict[str, Tensor] = {}
+    handles = []
+    module = learner.noisy_module if noisy else learner.module
+    for name in names:
+
+        def hook(_: nn.Module, inputs: tuple[Tensor], name: str = name) -> None:
+            heard[name] = inputs[0]
+
+        handles.append(module.get_submodule(name).register_forward_pre_hook(hook))
+    try:
+        learner.outputs(parameters, x, noisy=noisy)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return [heard[name] for name in names]
 
 
 @lru_cache(maxsize=32)

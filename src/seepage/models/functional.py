@@ -89,6 +89,11 @@ class Learner:
         return any(isinstance(layer, nn.Dropout) and layer.p > 0 for layer in self.module.modules())
 
     @property
+    def noisy_module(self) -> nn.Module:
+        """The network as the client runs it, with dropout."""
+        return self._noisy
+
+    @property
     def size(self) -> int:
         """Number of parameters."""
         return sum(value.numel() for value in self._initial.values())
@@ -98,6 +103,10 @@ class Learner:
         if device == "cpu":
             return self
         return Learner(copy.deepcopy(self.module).to(device), self.task, self.positive_weight)
+
+    def double(self) -> Learner:
+        """The same learner in float64, for algebra."""
+        return Learner(copy.deepcopy(self.module).double(), self.task, self.positive_weight)
 
     def initial(self) -> Parameters:
         """A copy of the starting parameters."""

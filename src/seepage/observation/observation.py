@@ -46,6 +46,7 @@ class Space:
         standardised: the one-hot entries are standardised too, so a raw 1 is not an input of 1.
         shift, scale: (width,) how raw values become inputs, if the clients use statistics the server knows.
         low, high: (numeric,) the range of every number, in raw units, if it is known.
+        whole: (numeric,) which numbers are whole in raw units, if it is known.
     """
 
     layout: Layout
@@ -54,12 +55,13 @@ class Space:
     scale: Tensor | None = None
     low: Tensor | None = None
     high: Tensor | None = None
+    whole: Tensor | None = None
 
     def to(self, device: str) -> Space:
         """The same space with its numbers on another device."""
         if device == "cpu":
             return self
-        names = ("shift", "scale", "low", "high")
+        names = ("shift", "scale", "low", "high", "whole")
         known = {name: value.to(device) for name in names if (value := getattr(self, name)) is not None}
         return replace(self, **known)
 

@@ -1,0 +1,219 @@
+r"""When a row may be called read, not guessed.
+
+**Guarantee.** A certified row is a record of the batch: its categories are right and its numbers are right within
+``PRECISE`` deviations. It rests on one of two arguments.
+
+*Layers.* The row's input lies in the span of the first layer **and** its hidden inputs lie in the spans of the deeper
+layers, each within ``LIMIT`` times what the update's own error explains. Combinations such as r1 + r2 - r3 pass the
+first layer, never the deeper ones: they are not linear. Chance is ruled out by counting: the deeper layers' equations,
+less the numbers they had to determine, times the decimal digits each one was met with, must be ``DIGITS`` at least. The
+nearest rival (one category changed, numbers fitted again) must fail clearly. Where the row's own gradient can be
+computed, it must also lie in the column space and have weight 1/n in the gradient (Wedderburn), which gives its label.
+
+*Exhaustion.* The search of the span was complete, so all records are among its leaves, and the span has as many
+dimensions as there are records. A leaf without which the leaves would not span it is a record. This needs the first
+layer only and holds for any number of local steps.
+
+It assumes an honest client that computes what the protocol says, with errors that look like rounding or noise, and rows
+that the schema allows.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from seepage.attacks.exact.search import Leaves
+from seepage.attacks.exact.single import misses, number_errors, polish, slopes_by_numbers, whole
+from seepage.attacks.exact.view import View
+
+LIMIT = 6.0  # distance to a span in units of the expected error; true records stay below 3.5 in all trials
+DIGITS = 14.0  # decimal digits of evidence; less than 1e6 rows are tried against it
+PRECISE = 0.02  # deviations of a number
+RIVAL = 10.0  # the nearest rival is this many times the limit away
+COPIES = 3  # records that may be equal
+SAME = 0.05  # rows whose inputs differ by less are the same
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows that were found.
+
+    Args:
+        codes, numbers: (rows, columns).
+        labels: (rows,) class, or number for regression; -1 or NaN where it is not known.
+        copies: (rows,) how often each is in the batch with this label.
+    """
+
+    codes: Tensor
+    numbers: Tensor
+    labels: Tensor
+    copies: Tensor
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+def nothing(view: View) -> Rows:
+    """No rows."""
+    codes = torch.zeros(0, len(view.codes), dtype=torch.long)
+    return Rows(codes, codes.new_zeros(0, view.numeric).double(), codes.new_zeros(0).double(), codes.new_zeros(0))
+
+
+def distances(view: View, x: Tensor) -> Tensor:
+    """(rows,) the largest distance to any layer's span, in units of the expected error."""
+    each = [span.distance(value) for span, value in zip(view.spans, view.inputs(x), strict=True)]
+    return torch.stack(each).amax(0)
+
+
+def certify(view: View, codes: Tensor, numbers: Tensor) -> Rows:
+    """The rows among these candidates that the layers certify, each once."""
+    if not len(codes) or len(view.layers) < 2 or not view.single:
+        return nothing(view)
+    x = view.rows_of(codes, numbers)
+    distance = distances(view, x)
+    inside = ((numbers >= view.low - PRECISE) & (numbers <= view.high + PRECISE)).all(1)
+    keep = ((distance < LIMIT) & inside).nonzero()[:, 0]
+    keep = _distinct(x[keep], distance[keep], keep)
+    if not len(keep):
+        return nothing(view)
+    codes, numbers = codes[keep], numbers[keep]
+    numbers, fits = whole(view, codes, numbers, tolerances(view, view.rows_of(codes, numbers)))
+    labels, copies, left = accepted(view, codes, numbers)
+    sound = fits & (copies > 0)
+    codes, numbers, labels, copies = codes[sound], numbers[sound], labels[sound], copies[sound]
+    evident = _evident(view, codes, numbers, left)
+    return Rows(codes[evident], numbers[evident], labels[evident], copies[evident])
+
+
+def tolerances(view: View, x: Tensor) -> Tensor:
+    """(rows,) how far from all spans together the error may take a record: ``LIMIT`` times what is expected."""
+    each = [span.tolerance(value) for span, value in zip(view.spans, view.inputs(x), strict=True)]
+    return torch.stack(each).square().sum(0).sqrt() * LIMIT
+
+
+def accepted(view: View, codes: Tensor, numbers: Tensor, limit: float = LIMIT) -> tuple[Tensor, Tensor, int]:
+    """Labels and copies of rows that pass every test, and how many equations the slopes had; no copies where not."""
+    x = view.rows_of(codes, numbers)
+    labels, copies, left = _labels(view, x, limit)
+    return labels, torch.where(distances(view, x) < limit, copies, 0), left
+
+
+def _distinct(x: Tensor, distance: Tensor, places: Tensor) -> Tensor:
+    """One place of every group of equal rows, the nearest to the spans."""
+    kept: list[int] = []
+    for place in distance.argsort().tolist():
+        if not kept or bool(((x[kept] - x[place]).abs().amax(1) > SAME).all()):
+            kept.append(place)
+    return places[kept]
+
+
+def _labels(view: View, x: Tensor, limit: float) -> tuple[Tensor, Tensor, int]:
+    """Each row's label, how often it is there, and how many equations that met; copies are 0 where nothing fits."""
+    rows = len(x)
+    if not view.peelable:
+        return x.new_full((rows,), torch.nan), torch.ones(rows, dtype=torch.long), 0
+    place = max(range(len(view.spans)), key=lambda k: (view.spans[k].rank, not view.layers[k].entrance))
+    span, vectors = view.spans[place], view.inputs(x)[place]
+    if view.learner.task == "regression":
+        return _targets(view, x, place, limit)
+    classes = max(view.outputs, 2)
+    slopes = torch.stack([view.slopes(x, torch.full((rows,), c))[place] for c in range(classes)])  # (classes, rows, out)
+    combinations = [
+        mix
+        for count in range(1, COPIES + 1)
+        for mix in itertools.combinations_with_replacement(range(classes), count)
+        if count == 1 or classes <= 4 or len(set(mix)) == 1
+    ]
+    labels, copies = x.new_full((rows,), torch.nan), torch.zeros(rows, dtype=torch.long)
+    matches = torch.zeros(rows, dtype=torch.long)
+    for mix in combinations:
+        slope = sum(slopes[c] for c in mix)
+        assert isinstance(slope, Tensor)
+        product, error = span.weight(slope, vectors)
+        fits = ((product - 1).abs() < limit * error + 1e-4) & (span.slope_distance(slope) < limit)
+        matches += fits
+        # Equal rows of different labels are certain, but which of them is which label is told when they are taken away.
+        labels = torch.where(fits, float(mix[0]) if len(set(mix)) == 1 else torch.nan, labels)
+        copies = torch.where(fits, len(mix), copies)
+    copies = torch.where((matches == 1) & ~labels.isnan(), copies, 0)
+    return labels, copies, span.left_outside.shape[1] + 1
+
+
+def _targets(view: View, x: Tensor, place: int, limit: float) -> tuple[Tensor, Tensor, int]:
+    """Regression: the weight is linear in the target, so weight 1 gives it."""
+    span, vectors = view.spans[place], view.inputs(x)[place]
+    zero, one = (view.slopes(x, x.new_full((len(x),), value))[place] for value in (0.0, 1.0))
+    base, step = span.weight(zero, vectors)[0], span.weight(one, vectors)[0] - span.weight(zero, vectors)[0]
+    target = (1 - base) / torch.where(step.abs() < 1e-12, 1e-12, step)
+    slope = view.slopes(x, target)[place]
+    fits = span.slope_distance(slope) < limit
+    return target, fits.long(), span.left_outside.shape[1]
+
+
+def _evident(view: View, codes: Tensor, numbers: Tensor, left: int) -> Tensor:
+    """(rows,) enough equations, met with enough digits, numbers precise, and no rival near."""
+    if not len(codes):
+        return torch.zeros(0, dtype=torch.bool)
+    inputs = view.inputs(view.rows_of(codes, numbers))
+    deep = [k for k, layer in enumerate(view.layers) if not layer.entrance]
+    digits = []
+    for k in deep:
+        span, length = view.spans[k], inputs[k].norm(dim=1)
+        typical = length * (span.equations / inputs[k].shape[1]) ** 0.5  # of a vector that has nothing to do with it
+        digits.append((typical / (span.tolerance(inputs[k]) * LIMIT).clamp(min=1e-300)).log10())
+    spare = sum(view.spans[k].equations for k in deep) + left - _undetermined(view)
+    enough = spare * torch.stack(digits).amin(0).clamp(min=0) >= DIGITS
+    held = view.whole.expand(len(codes), -1)
+    tolerance = tolerances(view, view.rows_of(codes, numbers))
+    precise = (number_errors(view, codes, numbers, held) * tolerance[:, None] < PRECISE).all(1)
+    return enough & precise & _no_rival(view, codes, numbers, tolerance)
+
+
+def _undetermined(view: View) -> int:
+    """Numbers that the first layer leaves to the deeper ones."""
+    span = view.entrance
+    if span is None:
+        return view.numeric
+    return view.numeric - int((torch.linalg.svdvals(span.outside[:, : view.numeric]) > 1e-3).sum())
+
+
+def _no_rival(view: View, codes: Tensor, numbers: Tensor, tolerance: Tensor) -> Tensor:
+    """(rows,) no row with one category changed passes, its numbers fitted again, not even a much looser test."""
+    _, slope = slopes_by_numbers(view, codes, numbers)
+    basis = torch.linalg.qr(slope)[0] if slope.shape[2] else slope  # (rows, equations, numeric)
+    close: list[tuple[int, Tensor]] = []
+    for column, allowed in enumerate(view.allowed):
+        for choice in allowed.nonzero()[:, 0].tolist():
+            rival = codes.clone()
+            rival[:, column] = choice
+            other = misses(view, view.rows_of(rival, numbers))
+            other = other - (basis @ (basis.transpose(1, 2) @ other[..., None]))[..., 0]
+            near = (other.norm(dim=1) < RIVAL * tolerance) & (codes[:, column] != choice)
+            close += [(place, rival[place]) for place in near.nonzero()[:, 0].tolist()]
+    clear = torch.ones(len(codes), dtype=torch.bool)
+    if close:  # the deeper layers' equations do not tell these apart; the slopes may
+        places = torch.tensor([place for place, _ in close])
+        rivals = torch.stack([rival for _, rival in close])
+        fitted = polish(view, rivals, numbers[places])
+        _, copies, _ = accepted(view, rivals, fitted, limit=LIMIT * RIVAL)
+        clear[places[copies > 0]] = False
+    return clear
+
+
+def exhausted(view: View, leaves: Leaves) -> Tensor:
+    """(leaves,) which leaves are records by exhaustion: without them the leaves would not span what the records do."""
+    span = view.entrance
+    none = torch.zeros(len(leaves.codes), dtype=torch.bool)
+    if span is None or not leaves.complete or leaves.free or span.rank != view.rows or len(none) < span.rank:
+        return none
+    x = view.rows_of(leaves.codes, leaves.numbers)
+    vectors = torch.cat([x, x.new_ones(len(x), 1)], 1)[:, : span.right.shape[1]] @ span.right.T  # (leaves, rank)
+    # The leverage of a row is 1 exactly if it is in no combination of the others.
+    left, values, _ = torch.linalg.svd(vectors, full_matrices=False)
+    if int((values > 1e-6 * values[0]).sum()) < span.rank:
+        return none
+    return left.square().sum(1) > 1 - 1e-6

@@ -1,0 +1,152 @@
+r"""One row at a time: pull a guess onto the spans of all layers, without its batch mates and without labels.
+
+The input :math:`h_l(x)` of every linear layer :math:`l` lies in that layer's span, and the attacker can compute it for
+any row :math:`x`. So each row solves a problem of its own, and thousands of guesses are solved as one tensor.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.func import jvp, vmap
+
+from seepage.attacks.exact.view import View
+
+FLOOR = 1e-5  # added to the squared distance before its logarithm is taken
+STEPS, RATE = 300, 0.1
+
+
+def misses(view: View, x: Tensor) -> Tensor:
+    """(rows, equations) how far every layer's input is from its span."""
+    parts = [value @ span.outside.T.to(x.dtype) for value, span in zip(view.inputs(x), view.spans, strict=True)]
+    return torch.cat(parts, 1)
+
+
+def pull(view: View, guesses: Tensor, steps: int = STEPS) -> tuple[Tensor, Tensor]:
+    """Relaxed rows moved towards the spans by Adam on the logarithm of the distance; then categories are rounded.
+
+    Args:
+        guesses: (rows, width), numbers as inputs and blocks as shares.
+
+    Returns:
+        category codes and numbers.
+    """
+    numeric, sizes = view.numeric, list(view.space.layout.sizes)
+    allowed = torch.cat([torch.ones(numeric, dtype=torch.bool), *view.allowed])
+    low, high = view.low.float(), view.high.float()
+    z = torch.cat([guesses[:, :numeric].clamp(low, high), guesses[:, numeric:].clamp(min=1e-4).log()], 1).float()
+    z[:, ~allowed] = -1e4
+    outside = [span.outside.T.float() for span in view.spans]
+    parameters = {name: value.float() for name, value in view.parameters.items()}
+    tables = [table.float() for table in view.codes]
+    first, second = torch.zeros_like(z), torch.zeros_like(z)
+    for step in range(1, steps + 1):
+        z.requires_grad_(True)
+        with torch.enable_grad():
+            blocks = torch.split(z[:, numeric:], sizes, -1) if sizes else ()
+            mixed = [torch.softmax(block, -1) @ table for block, table in zip(blocks, tables, strict=True)]
+            x = torch.cat([z[:, :numeric], *mixed], 1)
+            inputs = view.plain_inputs(parameters, x)
+            far = sum((value @ basis).square().sum(1) for value, basis in zip(inputs, outside, strict=True))
+            assert isinstance(far, Tensor)
+            (slope,) = torch.autograd.grad((far + FLOOR).log().sum(), z)
+        z = z.detach()
+        slope.mul_(allowed).nan_to_num_(0.0, 0.0, 0.0)
+        first.mul_(0.9).add_(slope, alpha=0.1)
+        second.mul_(0.999).addcmul_(slope, slope, value=0.001)
+        rate = 1e-3 + (RATE - 1e-3) * 0.5 * (1 + torch.cos(torch.tensor(torch.pi * (step - 1) / steps)))
+        z.addcdiv_(first / (1 - 0.9**step), (second / (1 - 0.999**step)).sqrt_().add_(1e-8), value=-float(rate))
+        z[:, :numeric].clamp_(low, high)
+    codes = [block.argmax(-1) for block in torch.split(z[:, numeric:], sizes, -1)] if sizes else []
+    chosen = torch.stack(codes, 1) if codes else torch.zeros(len(z), 0, dtype=torch.long)
+    return chosen, z[:, :numeric].double()
+
+
+def slopes_by_numbers(view: View, codes: Tensor, numbers: Tensor) -> tuple[Tensor, Tensor]:
+    """The misses (rows, equations) and their derivatives (rows, equations, numeric)."""
+
+    def function(numbers: Tensor) -> Tensor:
+        return misses(view, view.rows_of(codes, numbers))
+
+    if not view.numeric:
+        return function(numbers), numbers.new_zeros(len(numbers), sum(span.equations for span in view.spans), 0)
+    directions = torch.eye(view.numeric, dtype=numbers.dtype)[:, None].expand(-1, len(numbers), -1)
+    derivative = vmap(lambda tangent: jvp(function, (numbers,), (tangent,))[1])(directions)
+    return function(numbers), derivative.permute(1, 2, 0)
+
+
+def polish(view: View, codes: Tensor, numbers: Tensor, held: Tensor | None = None, steps: int = 12) -> Tensor:
+    """The numbers that bring each row nearest to the spans, its categories fixed: damped Gauss-Newton.
+
+    Args:
+        held: (rows, numeric) numbers that stay as they are.
+    """
+    if not view.numeric or not len(numbers):
+        return numbers
+    moving = torch.ones_like(numbers) if held is None else (~held).to(numbers.dtype)
+    damping = numbers.new_full((len(numbers),), 1e-3)
+    miss, slope = slopes_by_numbers(view, codes, numbers)
+    cost = miss.square().sum(1)
+    for _ in range(steps):
+        active = slope * moving[:, None]
+        square = active.transpose(1, 2) @ active
+        ridge = damping[:, None] * torch.diagonal(square, dim1=1, dim2=2) + 1e-12
+        step = torch.linalg.solve(square + torch.diag_embed(ridge), active.transpose(1, 2) @ miss[..., None])[..., 0]
+        trial = (numbers - step * moving).clamp(view.low - 1e-3, view.high + 1e-3)
+        trial = torch.where(moving.bool(), trial, numbers)
+        trial_miss, trial_slope = slopes_by_numbers(view, codes, trial)
+        trial_cost = trial_miss.square().sum(1)
+        better = trial_cost < cost
+        numbers = torch.where(better[:, None], trial, numbers)
+        miss = torch.where(better[:, None], trial_miss, miss)
+        slope = torch.where(better[:, None, None], trial_slope, slope)
+        cost = torch.where(better, trial_cost, cost)
+        damping = torch.where(better, damping * 0.1, damping * 10).clamp(1e-9, 1e6)
+    return numbers
+
+
+def whole(view: View, codes: Tensor, numbers: Tensor, error: Tensor) -> tuple[Tensor, Tensor]:
+    """Numbers that must be whole put where they belong, the others fitted again.
+
+    A number is put in its place only if its error leaves no choice; fitting the rest again makes the next ones clear.
+
+    Args:
+        error: (rows,) the error of a number that the update's error allows, in all of them together.
+
+    Returns:
+        the numbers, and (rows,) False where one is clearly not whole: no record is like that.
+    """
+    fits = torch.ones(len(numbers), dtype=torch.bool)
+    if not bool(view.whole.any()) or not len(numbers):
+        return numbers, fits
+    assert view.space.shift is not None
+    assert view.space.scale is not None
+    shift, scale = (value[: view.numeric].double() for value in (view.space.shift, view.space.scale))
+    held = torch.zeros_like(numbers, dtype=torch.bool)
+    for _ in range(3):
+        unsure = number_errors(view, codes, numbers, held) * error[:, None] * scale  # in raw units
+        raw = numbers * scale + shift
+        off = (raw - raw.round()).abs()
+        clear = view.whole & (unsure < 0.3) & ~held
+        fits &= ~(clear & (off > unsure + 1e-3)).any(1)
+        place = ((raw.round() - shift) / scale).float().double()  # as clients encode it
+        numbers = torch.where(clear, place, numbers)
+        held |= clear
+        if not bool(clear.any()) or bool(held.all()):
+            break
+        numbers = polish(view, codes, numbers, held)
+    return numbers, fits
+
+
+def number_errors(view: View, codes: Tensor, numbers: Tensor, held: Tensor | None = None) -> Tensor:
+    """(rows, numeric) how far a number moves at most when the misses change by a length of 1; 0 for held ones."""
+    _, slope = slopes_by_numbers(view, codes, numbers)
+    if held is not None:
+        slope = slope * (~held)[:, None]
+    square = slope.transpose(1, 2) @ slope
+    inverse = torch.linalg.pinv(square, hermitian=True, rtol=1e-14)
+    error = torch.diagonal(inverse, dim1=1, dim2=2).clamp(min=0).sqrt()
+    # Directions that nothing determines would be lost in the pseudo-inverse.
+    loose = torch.diagonal(square, dim1=1, dim2=2) < 1e-16
+    error = torch.where(loose, torch.inf, error)
+    return error if held is None else torch.where(held, 0.0, error)

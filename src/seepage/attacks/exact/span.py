@@ -1,0 +1,114 @@
+r"""The row space of a layer's gradient, how well it is known, and the test whether a vector lies in it.
+
+A linear layer's gradient is :math:`A = \sum_i u_i v_i^\top` over the records: :math:`v_i` is what the layer took in for
+record :math:`i` (with a 1 for the bias), :math:`u_i` how the loss reacts to what it gave out. So every :math:`v_i` lies
+in the row space of :math:`A` and every :math:`u_i` in its column space, as long as the others do not hide them.
+
+What is observed is :math:`A + E` with an error :math:`E`: the rounding of float32, or noise. Nobody has to say how large
+it is. A batch of B records has rank B at most, so all further singular values are the error's own, and their size
+calibrates the test: for :math:`v = A^\top a` the distance to the observed row space has the expected square
+:math:`\|a\|^2 \tau^2 k`, with :math:`\tau` the deviation of an entry of :math:`E` and :math:`k` the dimensions outside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+ROUNDING = 3e-8  # deviation of float32's relative rounding error
+# Of what the attacker computes itself: the client's float32 layers carry this relative error. The largest seen for true
+# records is 3e-7.
+FORWARD = 2e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """The singular value decomposition of a layer's gradient, cut into what the records put there and the error.
+
+    Args:
+        values: all singular values, largest first.
+        right: (rank, inputs) basis of the row space.
+        outside: (inputs - rank, inputs) basis of its complement: a record's input is orthogonal to all of it.
+        left, left_outside: the same for the column space, (outputs, rank) and (outputs, outputs - rank).
+        error: deviation of an entry's error.
+    """
+
+    values: Tensor
+    right: Tensor
+    outside: Tensor
+    left: Tensor
+    left_outside: Tensor
+    error: float
+
+    @property
+    def rank(self) -> int:
+        """Dimensions above the error."""
+        return self.right.shape[0]
+
+    @property
+    def equations(self) -> int:
+        """What a record's input must satisfy."""
+        return self.outside.shape[0]
+
+    @property
+    def gap(self) -> float:
+        """How far the last dimension stands above the error's first; infinite if there is no error to see."""
+        if self.rank == len(self.values):
+            return float("inf")
+        return float(self.values[self.rank - 1] / self.values[self.rank].clamp(min=1e-300)) if self.rank else 0.0
+
+    def distance(self, vectors: Tensor) -> Tensor:
+        """(rows,) distance to the row space in units of what the error explains: about 1 for a record's input."""
+        inside = (vectors @ self.right.T / self.values[: self.rank]).square().sum(-1)
+        own = FORWARD**2 * vectors.square().sum(-1)
+        expected = inside * self.error**2 * self.equations + own
+        return ((vectors @ self.outside.T).square().sum(-1) / expected.clamp(min=1e-300)).sqrt()
+
+    def slope_distance(self, slopes: Tensor) -> Tensor:
+        """(rows,) the same for the column space."""
+        inside = (slopes @ self.left / self.values[: self.rank]).square().sum(-1)
+        own = FORWARD**2 * slopes.square().sum(-1)
+        expected = inside * self.error**2 * self.left_outside.shape[1] + own
+        return ((slopes @ self.left_outside).square().sum(-1) / expected.clamp(min=1e-300)).sqrt()
+
+    def tolerance(self, vectors: Tensor) -> Tensor:
+        """(rows,) the distance to the row space that the error explains."""
+        inside = (vectors @ self.right.T / self.values[: self.rank]).square().sum(-1)
+        return (inside * self.error**2 * self.equations + FORWARD**2 * vectors.square().sum(-1)).sqrt()
+
+    def weight(self, slopes: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
+        r"""(rows,) :math:`v^\top A^+ u` and the error to expect of it.
+
+        For independent records it is exactly 1 for a record's own pair (Wedderburn's rank reduction), and 1/n for a
+        record that is n times in the batch.
+        """
+        values = self.values[: self.rank]
+        left, right = slopes @ self.left, vectors @ self.right.T
+        product = (left * right / values).sum(-1)
+        error = (left / values).norm(dim=-1) * (right / values).norm(dim=-1) * self.error
+        return product, error
+
+
+def span_of(gradient: Tensor, rows: int, floor: float) -> Span:
+    """The span of a layer's gradient.
+
+    The rank is where the singular values fall most steeply, not beyond ``rows`` and not below what the floor allows.
+
+    Args:
+        gradient: (outputs, inputs) in float64, with the bias as its last column.
+        rows: records behind it at most.
+        floor: deviation of an entry's error that is certainly there: the rounding of the update.
+    """
+    left, values, right = torch.linalg.svd(gradient)
+    outputs, inputs = gradient.shape
+    least = floor * (outputs**0.5 + inputs**0.5)  # the largest singular value of an error of this deviation
+    count = min(rows, int((values > least / 2).sum()))
+    rank = 0
+    if count:
+        following = torch.cat([values[1:], values.new_zeros(1)]).clamp(min=least / 4)
+        rank = int((values[:count] / following[:count]).argmax()) + 1
+    free = max((outputs - rank) * (inputs - rank), 1)
+    error = max(float(values[rank:].square().sum() / free) ** 0.5, floor / 4)
+    return Span(values, right[:rank], right[rank:], left[:, :rank], left[:, rank:], error)

@@ -1,0 +1,250 @@
+"""What the server sees of one update, laid out for algebra in float64."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from seepage.attacks.exact.span import ROUNDING, Span, span_of
+from seepage.models import Learner, Parameters, factored_gradient, layer_inputs, linear_calls, parameter_name
+from seepage.observation import Observation, Space
+
+FAR = 1e9  # a bound that is none
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A linear layer that every record goes through once.
+
+    Args:
+        name: of its module.
+        biased: it has a bias, so its inputs carry a 1.
+        entrance: its inputs are the rows themselves.
+        directions: how many independent slopes it can have: its outputs, or one less than the classes for the head.
+    """
+
+    name: str
+    biased: bool
+    entrance: bool
+    directions: int
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One update as a mean gradient, the model in float64, and the values that cells of a row can take.
+
+    For FedAvg the update divided by what one step would weigh is the mean gradient along the client's way. The first
+    layer's span holds exactly at any number of local steps; deeper layers see the weights move, so they are evaluated
+    at the middle of the way, which is known: it is half the update.
+
+    Args:
+        learner, parameters: in float64; ``plain`` is the learner in float32, for searches.
+        gradient: what is left to explain.
+        rows: records behind what is left.
+        total: records behind the whole update.
+        single: one local step, so every layer's gradient is exact.
+        layers, spans: the layers that can be used, and their row spaces.
+        codes: for each categorical column, (categories, entries) the inputs that stand for them.
+        low, high: (numeric,) bounds of the numbers as inputs.
+        allowed: for each categorical column, (categories,) whether anybody may have it.
+        whole: (numeric,) numbers that are whole in raw units, where the attacker knows that and the units.
+    """
+
+    learner: Learner
+    plain: Learner
+    space: Space
+    parameters: Parameters
+    gradient: Parameters
+    rows: int
+    total: int
+    single: bool
+    floors: dict[str, float]
+    layers: tuple[Layer, ...]
+    spans: tuple[Span, ...]
+    codes: tuple[Tensor, ...]
+    low: Tensor
+    high: Tensor
+    allowed: tuple[Tensor, ...]
+    whole: Tensor
+
+    @property
+    def numeric(self) -> int:
+        """Columns that are numbers; they come first."""
+        return self.space.layout.numeric
+
+    @property
+    def entrance(self) -> Span | None:
+        """The span of the rows themselves, if the model begins with a linear layer."""
+        return next((span for layer, span in zip(self.layers, self.spans, strict=True) if layer.entrance), None)
+
+    @property
+    def peelable(self) -> bool:
+        """Whether the gradient of a row can be computed and taken away: one step, no dropout, a plain mean."""
+        weighted = self.learner.positive_weight != 1 and self.outputs > 1
+        return self.single and not self.learner.has_noise and not weighted
+
+    @property
+    def outputs(self) -> int:
+        """Outputs of the model."""
+        return outputs_of(self.plain, self.space.layout.width)
+
+    def rows_of(self, codes: Tensor, numbers: Tensor) -> Tensor:
+        """(rows, width) inputs from category codes and numbers."""
+        return torch.cat([numbers, *(table[codes[:, j]] for j, table in enumerate(self.codes))], 1)
+
+    def inputs(self, x: Tensor) -> list[Tensor]:
+        """What every usable layer takes in, with a 1 for the bias: (rows, in + 1) each."""
+        names = [layer.name for layer in self.layers]
+        return augmented(self.layers, layer_inputs(self.learner, names, self.parameters, x))
+
+    def plain_inputs(self, parameters: Parameters, x: Tensor) -> list[Tensor]:
+        """The same in float32."""
+        names = [layer.name for layer in self.layers]
+        return augmented(self.layers, layer_inputs(self.plain, names, parameters, x))
+
+    def slopes(self, x: Tensor, y: Tensor) -> list[Tensor]:
+        """How every usable layer's output moves a row's own loss, divided by the batch's size: (rows, out) each."""
+        calls = {layer.name: [1] for layer in self.layers}
+        factors, _ = factored_gradient(self.learner, calls, self.parameters, x, y)
+        return [factors[layer.name][0] * (len(x) / self.total) for layer in self.layers]
+
+    def without(self, x: Tensor, y: Tensor) -> View:
+        """The view of the smaller batch: these rows' part of the gradient is taken away."""
+        part = self.learner.gradient(self.parameters, x, y)
+        share = len(x) / self.total
+        rest = {name: value - share * part[name] for name, value in self.gradient.items()}
+        smaller = replace(self, gradient=rest, rows=self.rows - len(x))
+        return replace(smaller, spans=smaller.fresh_spans())
+
+    def fresh_spans(self) -> tuple[Span, ...]:
+        """The spans of what is left."""
+        return tuple(
+            span_of(layer_gradient(self.gradient, layer), self.rows, self.floors[layer.name]) for layer in self.layers
+        )
+
+
+def view_of(observation: Observation) -> View:
+    """The server's view of an update."""
+    exchange, learner = observation.exchange, observation.learner
+    steps = exchange.steps if exchange.protocol == "fedavg" else 1
+    scale = -1 / (exchange.learning_rate * steps) if exchange.protocol == "fedavg" else 1.0
+    update = {name: value.double() for name, value in observation.update.items()}
+    parameters = {name: value.double() for name, value in observation.parameters.items()}
+    gradient = {name: value * scale for name, value in update.items()}
+    layers = usable_layers(learner, observation.layout.width)
+    if not any(layer.entrance for layer in layers):
+        layers = ()
+    floors = {}
+    for layer in layers:
+        weight = parameters[parameter_name(layer.name, "weight")]
+        rounding = ROUNDING * float(gradient[parameter_name(layer.name, "weight")].square().mean().sqrt())
+        if exchange.protocol == "fedavg":  # the client sends a difference of two float32 weights: their rounding stays
+            rounding = max(rounding, ROUNDING * float(weight.square().mean().sqrt()) * steps**0.5 * abs(scale))
+        floors[layer.name] = rounding
+    if steps > 1:
+        parameters = {name: value + update[name] / 2 for name, value in parameters.items()}
+    space = observation.space
+    low, high = _bounds(space)
+    codes = category_codes(space)
+    allowed = tuple(torch.ones(len(table), dtype=torch.bool) for table in codes)
+    if space.layout.embedded:
+        for entry in allowed:
+            entry[-1] = False  # the slot of unknown categories
+    view = View(
+        learner=double_of(learner), plain=learner, space=space, parameters=parameters, gradient=gradient, rows=exchange.rows,
+        total=exchange.rows, single=steps == 1, floors=floors, layers=layers, spans=(), codes=codes, low=low, high=high,
+        allowed=allowed, whole=whole_numbers(space),
+    )  # fmt: skip
+    spans = view.fresh_spans()
+    # A span tells about single records only where their slopes are independent: not where the layer is used up.
+    kept = [
+        place
+        for place, (layer, span) in enumerate(zip(layers, spans, strict=True))
+        if 0 < span.rank and (span.rank < layer.directions or exchange.rows <= layer.directions)
+    ]
+    return replace(view, layers=tuple(layers[k] for k in kept), spans=tuple(spans[k] for k in kept))
+
+
+def whole_numbers(space: Space) -> Tensor:
+    """(numeric,) which numbers are whole, as far as it helps: their raw units must be known too."""
+    if space.whole is None or space.shift is None or space.scale is None:
+        return torch.zeros(space.layout.numeric, dtype=torch.bool)
+    return space.whole
+
+
+def category_codes(space: Space) -> tuple[Tensor, ...]:
+    """For each categorical column, the inputs that stand for its categories: (categories, entries)."""
+    codes = []
+    for block in space.layout.blocks:
+        table = torch.eye(block.stop - block.start, dtype=torch.float64)
+        if space.standardised and space.shift is not None and space.scale is not None:
+            # As the clients do it: in float32 at the end.
+            table = ((table - space.shift[block].double()) / space.scale[block].double()).float().double()
+        codes.append(table)
+    return tuple(codes)
+
+
+def layer_gradient(gradient: Parameters, layer: Layer) -> Tensor:
+    """(outputs, inputs) a layer's gradient with the bias as its last column."""
+    weight = gradient[parameter_name(layer.name, "weight")]
+    if not layer.biased:
+        return weight
+    return torch.cat([weight, gradient[parameter_name(layer.name, "bias")][:, None]], 1)
+
+
+def augmented(layers: tuple[Layer, ...], inputs: list[Tensor]) -> list[Tensor]:
+    """Inputs with a 1 where the layer has a bias."""
+    return [
+        torch.cat([value, value.new_ones(len(value), 1)], 1) if layer.biased else value
+        for layer, value in zip(layers, inputs, strict=True)
+    ]
+
+
+@lru_cache(maxsize=16)
+def double_of(learner: Learner) -> Learner:
+    """The learner in float64."""
+    return learner.double()
+
+
+@lru_cache(maxsize=16)
+def outputs_of(learner: Learner, width: int) -> int:
+    """How many outputs a learner has."""
+    return int(learner.outputs(learner.initial(), torch.zeros(1, width)).shape[-1])
+
+
+@lru_cache(maxsize=16)
+def usable_layers(learner: Learner, width: int) -> tuple[Layer, ...]:
+    """Linear layers that see each record once and before any dropout, in the order of the forward pass."""
+    names = [name for name, each in linear_calls(learner, width).items() if each == [1]]
+    x = torch.randn(3, width, generator=torch.Generator().manual_seed(0))
+    parameters = learner.initial()
+    clean = layer_inputs(learner, names, parameters, x)
+    if learner.has_noise:
+        with torch.random.fork_rng(devices=[]):
+            noisy = layer_inputs(learner, names, parameters, x, noisy=True)
+        clear = [bool(torch.equal(one, other)) for one, other in zip(clean, noisy, strict=True)]
+    else:
+        clear = [True] * len(names)
+    outputs = outputs_of(learner, width)
+    layers = []
+    for place, (name, inputs) in enumerate(zip(names, clean, strict=True)):
+        module = learner.module.get_submodule(name)
+        head = place == len(names) - 1 and module.out_features == outputs
+        directions = (max(outputs - 1, 1) if head else int(module.out_features))  # type: ignore[arg-type]
+        if clear[place]:
+            entrance = inputs.shape == x.shape and bool(torch.equal(inputs, x))
+            layers.append(Layer(name, module.bias is not None, entrance, directions))
+    return tuple(layers)
+
+
+def _bounds(space: Space) -> tuple[Tensor, Tensor]:
+    """The range of every number as an input, or none."""
+    count = space.layout.numeric
+    known = [value for value in (space.low, space.high, space.shift, space.scale) if value is not None]
+    if len(known) < 4:
+        return torch.full((count,), -FAR).double(), torch.full((count,), FAR).double()
+    low, high, shift, scale = (value[:count].double() for value in known)
+    return (low - shift) / scale, (high - shift) / scale
