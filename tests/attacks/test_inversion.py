@@ -9,6 +9,7 @@ import torch
 from seepage._core import InputError, Outcome, Streams
 from seepage.attacks.inversion import (
     Inversion,
+    Runs,
     dlg,
     engine,
     gradient_matching,
@@ -222,7 +223,7 @@ def test_diverged_restarts_take_no_part_in_pooling() -> None:
     space = attacked(batch=2).observations[0].space
     runs = np.zeros((3, 2, space.layout.width))
     runs[1] = 7.0
-    claim = tableak_no_softmax()._claim(runs, np.array([0.5, np.inf, 0.4]), space)
+    claim = tableak_no_softmax().pooled(Runs(runs, np.array([0.5, np.inf, 0.4]), None, None), space)
     assert claim.rows is not None
     assert (claim.rows == 0).all()
     assert claim.note == "1 of 3 restarts diverged and were left out."

@@ -20,6 +20,8 @@ class Claim:
         doubt: (rows, columns) how unsure the attacker is of every cell, numbers first, then categories, in the order
             of the rows: entropies over its own restarts (see ``attacks/inversion/pooling/doubt.py``), NaN where it
             cannot tell.
+        certified: (rows,) which rows the attack proves to be records of the batch (``attacks/exact/certificate.py``);
+            None for attacks that prove nothing.
         loss: the attack's own objective at its answer.
         note: one sentence, if there is something to say.
     """
@@ -28,5 +30,6 @@ class Claim:
     rows: np.ndarray | None = None
     labels: np.ndarray | None = None
     doubt: np.ndarray | None = None
+    certified: np.ndarray | None = None
     loss: float | None = None
     note: str = ""

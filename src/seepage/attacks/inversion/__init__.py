@@ -1,7 +1,7 @@
 """Gradient inversion: rows from updates by optimisation. Every attack here is a composition of parts."""
 
 from seepage.attacks.inversion.dlg import dlg, dlg_lbfgs, idlg
-from seepage.attacks.inversion.engine import Inversion
+from seepage.attacks.inversion.engine import Inversion, Runs
 from seepage.attacks.inversion.fast import fast
 from seepage.attacks.inversion.gradient_matching import gradient_matching, gradient_matching_simplex
 from seepage.attacks.inversion.gradinversion import gradinversion_bn, gradinversion_gc
@@ -11,6 +11,7 @@ from seepage.attacks.inversion.tableak import tableak, tableak_bounded, tableak_
 
 __all__ = [
     "Inversion",
+    "Runs",
     "dlg",
     "dlg_lbfgs",
     "fast",

@@ -39,6 +39,23 @@ CHECK = 25  # steps between two looks at the losses
 LONG = 20.0  # estimated seconds of eager work above which compiling (about 10 to 40 s) pays
 
 
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """All restarts on one update.
+
+    Args:
+        rows: (restarts, rows, width), the blocks in raw units.
+        losses: (restarts,) their own loss, infinite where a run diverged.
+        labels: (restarts, rows) where labels were variables like the rows.
+        used: (rows,) the labels that were known or worked out before.
+    """
+
+    rows: np.ndarray
+    losses: np.ndarray
+    labels: np.ndarray | None
+    used: Tensor | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Inversion:
     r"""Find rows whose update looks like the observed one.
@@ -117,34 +134,54 @@ class Inversion:
     def __call__(
         self, observations: Sequence[Observation], streams: Streams, *, progress: Progress = silent
     ) -> list[Claim]:
-        claims = [
-            Claim(outcome=Outcome.NOT_APPLICABLE, note="The update is zero or holds NaN or infinity.")
-            for _ in observations
-        ]
         usable = [index for index, observation in enumerate(observations) if observation.finite]
-        if not usable:
-            return claims
-        lacking = self._check([observations[index] for index in usable])
+        lacking = self._check([observations[index] for index in usable]) if usable else ""
         if lacking:
             return [Claim(outcome=Outcome.NOT_APPLICABLE, note=lacking) for _ in observations]
+        known, notes = self._known(observations, usable, streams)
+        found = self._attacked(known, streams, progress)
+        return [
+            self._with_restored(self.pooled(found[index], observation.space), observation, known[index], notes)
+            if index in found
+            else Claim(outcome=Outcome.NOT_APPLICABLE, note="The update is zero or holds NaN or infinity.")
+            for index, observation in enumerate(observations)
+        ]
+
+    def runs(
+        self, observations: Sequence[Observation], streams: Streams, *, progress: Progress = silent
+    ) -> list[Runs]:
+        """All restarts of every observation, before they are pooled. Every update must be finite and not zero."""
+        self._check(observations)
+        known, _ = self._known(observations, range(len(observations)), streams)
+        found = self._attacked(known, streams, progress)
+        return [found[index] for index in range(len(observations))]
+
+    def _known(
+        self, observations: Sequence[Observation], usable: Sequence[int], streams: Streams
+    ) -> tuple[dict[int, Observation], str]:
+        """The usable observations with labels, as far as they can be worked out."""
         labelled, notes = self._with_labels([observations[index] for index in usable], streams)
-        known = dict(zip(usable, labelled, strict=True))
-        groups = self._groups(usable, known)
+        return dict(zip(usable, labelled, strict=True)), notes
+
+    def _attacked(self, known: dict[int, Observation], streams: Streams, progress: Progress) -> dict[int, Runs]:
+        groups = self._groups(known)
         report = _Share(progress, len(groups))
+        found: dict[int, Runs] = {}
         for chosen in groups:
             alike = sum(len(group) == len(chosen) for group in groups)
             solved = self._solve([known[i] for i in chosen], [streams.child(i) for i in chosen], report, alike)
-            for index, claim in zip(chosen, solved, strict=True):
-                claims[index] = self._with_restored(claim, observations[index], known[index], notes)
+            found |= dict(zip(chosen, solved, strict=True))
             report.next()
-        return claims
+        return found
 
-    def _groups(self, usable: list[int], known: dict[int, Observation]) -> list[list[int]]:
+    def _groups(self, known: dict[int, Observation]) -> list[list[int]]:
         """Observations that are attacked at once: few enough for memory, and all with labels or all without."""
-        first = known[usable[0]]
+        if not known:
+            return []
+        first = next(iter(known.values()))
         inputs = self.restarts * first.exchange.rows * first.layout.width
         together = max(1, min(CACHE // inputs, self._runs_in_memory(first) // self.restarts))
-        parts = [[i for i in usable if (known[i].labels is None) == missing] for missing in (False, True)]
+        parts = [[i for i in known if (known[i].labels is None) == missing] for missing in (False, True)]
         return [part[begin : begin + together] for part in parts for begin in range(0, len(part), together)]
 
     def _runs_in_memory(self, observation: Observation) -> int:
@@ -200,7 +237,7 @@ class Inversion:
 
     def _solve(
         self, observations: list[Observation], streams: list[Streams], progress: _Share, alike: int
-    ) -> list[Claim]:
+    ) -> list[Runs]:
         """All restarts of some observations; in several turns where memory holds only a part of the restarts.
 
         Args:
@@ -216,12 +253,9 @@ class Inversion:
         ]
         rows, losses = (np.concatenate([part[place] for part in parts], axis=1) for place in (0, 1))
         labels = np.concatenate([part[2] for part in parts], axis=1) if parts[0][2] is not None else None
-        claims = [self._claim(rows[i], losses[i], first.space) for i in range(len(observations))]
-        if labels is None:
-            return claims
         return [
-            replace(claim, labels=labels[i][int(np.nanargmin(losses[i]))]) if claim.rows is not None else claim
-            for i, claim in enumerate(claims)
+            Runs(rows[i], losses[i], None if labels is None else labels[i], observation.labels)
+            for i, observation in enumerate(observations)
         ]
 
     def _begin(self, observations: Sequence[Observation], streams: Sequence[Streams]) -> Tensor:
@@ -343,7 +377,9 @@ class Inversion:
 
         return Problem(scene=scene, objective=self.objective, priors=self.priors, opener=opener, kept=kept)
 
-    def _claim(self, runs: np.ndarray, losses: np.ndarray, space: Space) -> Claim:
+    def pooled(self, found: Runs, space: Space) -> Claim:
+        """One answer from all restarts."""
+        runs, losses = found.rows, found.losses
         finite = np.isfinite(losses) & np.isfinite(runs).all((1, 2))
         if not finite.any():
             return Claim(outcome=Outcome.DIVERGED)
@@ -365,6 +401,7 @@ class Inversion:
         return Claim(
             outcome=Outcome.OK if loss <= self.tolerance else Outcome.BUDGET_SPENT,
             rows=rows,
+            labels=None if found.labels is None else found.labels[int(np.nanargmin(losses))],
             doubt=unsure,
             loss=loss,
             note=f"{lost} of {len(losses)} restarts diverged and were left out." if lost else "",

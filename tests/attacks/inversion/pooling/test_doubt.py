@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from seepage._core import Streams
-from seepage.attacks.inversion import Inversion, tableak, tableak_no_pooling, tableak_no_softmax
+from seepage.attacks.inversion import Inversion, Runs, tableak, tableak_no_pooling, tableak_no_softmax
 from seepage.attacks.inversion.pooling import align, doubt
 from seepage.attacks.inversion.pooling.doubt import FLOOR
 from seepage.data import Layout
@@ -100,7 +100,7 @@ def test_the_slot_for_unknown_categories_is_no_answer() -> None:
 
 
 def claimed(attack: Inversion, runs: np.ndarray, losses: np.ndarray, space: Space) -> np.ndarray:
-    found = attack._claim(runs, losses, space).doubt
+    found = attack.pooled(Runs(runs, losses, None, None), space).doubt
     assert found is not None
     return found
 
