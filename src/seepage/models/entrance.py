@@ -6,6 +6,7 @@ that of its category has a gradient.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -44,12 +45,13 @@ def tokens_of(learner: Learner, numeric: int, sizes: tuple[int, ...]) -> Tokens 
     tables: list[str] = []
     for column, size in enumerate(sizes):
         fitting = (name for name, value in parameters.items() if value.dim() == 2 and len(value) == size)
-        name = next((name for name in fitting if name not in tables and _is_table(slopes[name], codes[:, column])), None)
+        name = next(
+            (name for name in fitting if name not in tables and _is_table(slopes[name], codes[:, column])), None
+        )
         if name is None:
             return None
         tables.append(name)
-    single = {name: value[0] for name, value in slopes.items()}
-    weight, bias = _number_tokens(parameters, single, x[0, :numeric], set(tables))
+    weight, bias = _number_tokens(parameters, slopes, x[:, :numeric], set(tables))
     if not tables and weight is None:
         return None
     rows = torch.arange(len(x))
@@ -78,23 +80,22 @@ def _is_table(slopes: Tensor, codes: np.ndarray) -> bool:
 
 
 def _number_tokens(
-    parameters: Parameters, slope: Parameters, x: Tensor, taken: set[str]
+    parameters: Parameters, slopes: Parameters, x: Tensor, taken: set[str]
 ) -> tuple[str | None, str | None]:
-    """A pair of parameters with the gradients x_j d_j and d_j for a single row.
+    """A pair of parameters with the gradients x_j d_j and d_j for every row alone.
 
     A token's weight and bias are such a pair, and so are those of a BatchNorm that the numbers go through first (its
     stored statistics stay at 0 and 1, see ``Learner``).
     """
-    if not len(x):
-        return None, None
-    free = [name for name, value in parameters.items() if len(value) >= len(x) and name not in taken]
-    for weight in free:
-        for bias in free:
-            if weight == bias or slope[weight].shape != slope[bias].shape:
-                continue
-            scaled, plain = number_part(slope[weight], len(x)), number_part(slope[bias], len(x))
-            if bool((plain != 0).any(1).all()) and torch.allclose(scaled, x[:, None] * plain, rtol=1e-3, atol=1e-9):
-                return weight, bias
+    numeric = x.shape[1]
+    free = [name for name, value in parameters.items() if numeric and len(value) >= numeric and name not in taken]
+    for weight, bias in itertools.permutations(free, 2):
+        if slopes[weight].shape != slopes[bias].shape:
+            continue
+        scaled, plain = (slopes[name].reshape(*slopes[name].shape[:2], -1)[:, :numeric] for name in (weight, bias))
+        seen = bool((plain != 0).any(-1).any(0).all())
+        if seen and torch.allclose(scaled, x[:, :, None] * plain, rtol=1e-3, atol=1e-6 * float(plain.abs().max())):
+            return weight, bias
     return None, None
 
 

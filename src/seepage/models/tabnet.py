@@ -85,6 +85,7 @@ class Sparsemax(nn.Module):
         ordered = x.sort(dim=-1, descending=True).values
         ranks = torch.arange(1, x.shape[-1] + 1, device=x.device, dtype=x.dtype)
         above = ordered.cumsum(-1) - 1
-        support = (ranks * ordered > above).sum(-1, keepdim=True)
+        # At least one entry: a row that is not a number must stay one, not stop everything.
+        support = (ranks * ordered > above).sum(-1, keepdim=True).clamp(min=1)
         threshold = above.gather(-1, support - 1) / support.to(x.dtype)
         return (x - threshold).clamp(min=0)

@@ -71,7 +71,7 @@ def distances(view: View, x: Tensor) -> Tensor:
 
 def certify(view: View, codes: Tensor, numbers: Tensor) -> Rows:
     """The rows among these candidates that the layers certify, each once."""
-    if not len(codes) or len(view.layers) < 2 or not view.single:
+    if not len(codes) or not view.deep or not view.single:
         return nothing(view)
     x = view.rows_of(codes, numbers)
     distance = distances(view, x)
@@ -86,6 +86,8 @@ def certify(view: View, codes: Tensor, numbers: Tensor) -> Rows:
     sound = fits & (copies > 0)
     codes, numbers, labels, copies = codes[sound], numbers[sound], labels[sound], copies[sound]
     evident = _evident(view, codes, numbers, left)
+    if not view.peelable:
+        evident &= _independent(view, view.rows_of(codes, numbers))
     return Rows(codes[evident], numbers[evident], labels[evident], copies[evident])
 
 
@@ -116,12 +118,14 @@ def _labels(view: View, x: Tensor, limit: float) -> tuple[Tensor, Tensor, int]:
     rows = len(x)
     if not view.peelable:
         return x.new_full((rows,), torch.nan), torch.ones(rows, dtype=torch.long), 0
-    place = max(range(len(view.spans)), key=lambda k: (view.spans[k].rank, not view.layers[k].entrance))
+    place = max(range(len(view.spans)), key=lambda k: (view.spans[k].rank, not view.layers[k].affine))
     span, vectors = view.spans[place], view.inputs(x)[place]
     if view.learner.task == "regression":
         return _targets(view, x, place, limit)
     classes = max(view.outputs, 2)
-    slopes = torch.stack([view.slopes(x, torch.full((rows,), c))[place] for c in range(classes)])  # (classes, rows, out)
+    slopes = torch.stack(
+        [view.slopes(x, torch.full((rows,), c))[place] for c in range(classes)]
+    )  # (classes, rows, out)
     combinations = [
         mix
         for count in range(1, COPIES + 1)
@@ -134,7 +138,7 @@ def _labels(view: View, x: Tensor, limit: float) -> tuple[Tensor, Tensor, int]:
         slope = sum(slopes[c] for c in mix)
         assert isinstance(slope, Tensor)
         product, error = span.weight(slope, vectors)
-        fits = ((product - 1).abs() < limit * error + 1e-4) & (span.slope_distance(slope) < limit)
+        fits = ((product - 1).abs() < limit * error + 1e-5) & (span.slope_distance(slope) < limit)
         matches += fits
         # Equal rows of different labels are certain, but which of them is which label is told when they are taken away.
         labels = torch.where(fits, float(mix[0]) if len(set(mix)) == 1 else torch.nan, labels)
@@ -159,7 +163,7 @@ def _evident(view: View, codes: Tensor, numbers: Tensor, left: int) -> Tensor:
     if not len(codes):
         return torch.zeros(0, dtype=torch.bool)
     inputs = view.inputs(view.rows_of(codes, numbers))
-    deep = [k for k, layer in enumerate(view.layers) if not layer.entrance]
+    deep = view.deep
     digits = []
     for k in deep:
         span, length = view.spans[k], inputs[k].norm(dim=1)
@@ -171,6 +175,19 @@ def _evident(view: View, codes: Tensor, numbers: Tensor, left: int) -> Tensor:
     tolerance = tolerances(view, view.rows_of(codes, numbers))
     precise = (number_errors(view, codes, numbers, held) * tolerance[:, None] < PRECISE).all(1)
     return enough & precise & _no_rival(view, codes, numbers, tolerance)
+
+
+def _independent(view: View, x: Tensor) -> Tensor:
+    """(rows,) rows that are no combination of the other candidates, seen by the deeper layers."""
+    if not len(x):
+        return torch.zeros(0, dtype=torch.bool)
+    inputs = view.inputs(x)
+    leverages = []
+    for k in view.deep:
+        left, values, _ = torch.linalg.svd(inputs[k] @ view.spans[k].right.T, full_matrices=False)
+        leverages.append(left[:, values > 1e-4 * values[0]].square().sum(1))
+    alone: Tensor = torch.stack(leverages).amax(0) > 1 - 1e-3
+    return alone
 
 
 def _undetermined(view: View) -> int:

@@ -7,14 +7,18 @@ make one gradient together. A set of rows with labels is fitted to it by Gauss-N
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.func import jvp, vmap
 
 from seepage.attacks.exact.certificate import LIMIT, PRECISE, RIVAL
 from seepage.attacks.exact.view import View, layer_gradient
+from seepage.attacks.inversion import Runs
+
+TRIES = 6  # sets of rows that are fitted
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +36,34 @@ class Fit:
     labels: Tensor
     excess: float
     certain: bool = False
+
+
+def best_set(view: View, runs: Runs) -> Fit | None:
+    """The set of rows that rebuilds the update best, among those that the optimiser ended at."""
+    alive = np.isfinite(runs.losses) & np.isfinite(runs.rows).all((1, 2))
+    regression = view.learner.task == "regression"
+    seen: set[tuple[int, ...]] = set()
+    fits: list[Fit] = []
+    for place in np.argsort(np.where(alive, runs.losses, np.inf))[: int(alive.sum())]:
+        rows = torch.from_numpy(runs.rows[place]).double()
+        labels = runs.used if runs.labels is None else torch.from_numpy(runs.labels[place])
+        if labels is None or len(rows) != view.rows:
+            continue
+        pairs = zip(view.space.layout.blocks, view.allowed, strict=True)
+        blocks = [rows[:, block].masked_fill(~allowed, -torch.inf).argmax(1) for block, allowed in pairs]
+        codes = torch.stack(blocks, 1) if blocks else torch.zeros(len(rows), 0, dtype=torch.long)
+        key = tuple(sorted(codes.flatten().tolist()))
+        if key in seen:
+            continue
+        seen.add(key)
+        numbers = rows[:, : view.numeric].clamp(view.low, view.high)
+        fits.append(fit(view, codes, numbers, labels.double() if regression else labels.long()))
+        if len(seen) >= TRIES:
+            break
+    if not fits:
+        return None
+    best = min(fits, key=lambda each: each.excess)
+    return replace(best, certain=not regression and certain(view, best))
 
 
 def misfit(view: View, codes: Tensor, numbers: Tensor, labels: Tensor) -> Tensor:
@@ -144,6 +176,7 @@ def _swapped(values: Tensor, one: int, other: int, column: int | None = None) ->
 
 def _same(best: Fit, rival: tuple[Tensor, Tensor, Tensor, bool]) -> bool:
     """Whether a rival is the best set in another order."""
+
     def key(codes: Tensor, numbers: Tensor, labels: Tensor) -> list[tuple[float, ...]]:
         table = torch.cat([codes.double(), (numbers / PRECISE).round(), labels.double()[:, None]], 1)
         return sorted(tuple(row) for row in table.tolist())

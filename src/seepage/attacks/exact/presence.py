@@ -62,7 +62,9 @@ def presence_of(observation: Observation) -> Presence:
     """Read which categories occur, and which numbers are the same for everybody."""
     layout = observation.layout
     layer = next((each for each in usable_layers(observation.learner, layout.width) if each.entrance), None)
-    if not observation.finite or (layer is not None and observation.space.standardised and observation.space.scale is None):
+    if not observation.finite or (
+        layer is not None and observation.space.standardised and observation.space.scale is None
+    ):
         return _unreadable(observation)
     if layer is not None:
         return _from_layer(observation, layer)

@@ -45,7 +45,9 @@ def span_search(view: View, budget: int) -> Leaves:
         budget: nodes to look at; when they are spent the result is empty and not complete.
     """
     span = view.entrance
-    nothing = Leaves(torch.zeros(0, len(view.codes), dtype=torch.long), torch.zeros(0, view.numeric), 0, False, 0)
+    nothing = Leaves(
+        torch.zeros(0, len(view.codes), dtype=torch.long), torch.zeros(0, view.numeric).double(), 0, False, 0
+    )
     if span is None or not span.rank:
         return nothing
     basis, blocks = span.right, view.space.layout.blocks

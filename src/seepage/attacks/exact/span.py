@@ -4,8 +4,8 @@ A linear layer's gradient is :math:`A = \sum_i u_i v_i^\top` over the records: :
 record :math:`i` (with a 1 for the bias), :math:`u_i` how the loss reacts to what it gave out. So every :math:`v_i` lies
 in the row space of :math:`A` and every :math:`u_i` in its column space, as long as the others do not hide them.
 
-What is observed is :math:`A + E` with an error :math:`E`: the rounding of float32, or noise. Nobody has to say how large
-it is. A batch of B records has rank B at most, so all further singular values are the error's own, and their size
+What is observed is :math:`A + E` with an error :math:`E`: the rounding of float32, or noise. Nobody has to say how
+large it is. A batch of B records has rank B at most, so all further singular values are the error's own, and their size
 calibrates the test: for :math:`v = A^\top a` the distance to the observed row space has the expected square
 :math:`\|a\|^2 \tau^2 k`, with :math:`\tau` the deviation of an entry of :math:`E` and :math:`k` the dimensions outside.
 """
@@ -91,7 +91,7 @@ class Span:
         return product, error
 
 
-def span_of(gradient: Tensor, rows: int, floor: float) -> Span:
+def span_of(gradient: Tensor, rows: int, floor: float, *, drifting: bool = False) -> Span:
     """The span of a layer's gradient.
 
     The rank is where the singular values fall most steeply, not beyond ``rows`` and not below what the floor allows.
@@ -100,13 +100,16 @@ def span_of(gradient: Tensor, rows: int, floor: float) -> Span:
         gradient: (outputs, inputs) in float64, with the bias as its last column.
         rows: records behind it at most.
         floor: deviation of an entry's error that is certainly there: the rounding of the update.
+        drifting: the layer's inputs changed during local training, so there is no sharp end; the rank is ``rows``.
     """
     left, values, right = torch.linalg.svd(gradient)
     outputs, inputs = gradient.shape
     least = floor * (outputs**0.5 + inputs**0.5)  # the largest singular value of an error of this deviation
     count = min(rows, int((values > least / 2).sum()))
     rank = 0
-    if count:
+    if drifting:
+        rank = min(rows, count)
+    elif count:
         following = torch.cat([values[1:], values.new_zeros(1)]).clamp(min=least / 4)
         rank = int((values[:count] / following[:count]).argmax()) + 1
     free = max((outputs - rank) * (inputs - rank), 1)

@@ -23,12 +23,14 @@ class Layer:
         name: of its module.
         biased: it has a bias, so its inputs carry a 1.
         entrance: its inputs are the rows themselves.
+        affine: its inputs are an affine function of the rows, so combinations of records look like records to it.
         directions: how many independent slopes it can have: its outputs, or one less than the classes for the head.
     """
 
     name: str
     biased: bool
     entrance: bool
+    affine: bool
     directions: int
 
 
@@ -81,6 +83,11 @@ class View:
         return next((span for layer, span in zip(self.layers, self.spans, strict=True) if layer.entrance), None)
 
     @property
+    def deep(self) -> list[int]:
+        """Places of the layers that tell a record from a combination of records."""
+        return [place for place, layer in enumerate(self.layers) if not layer.affine]
+
+    @property
     def peelable(self) -> bool:
         """Whether the gradient of a row can be computed and taken away: one step, no dropout, a plain mean."""
         weighted = self.learner.positive_weight != 1 and self.outputs > 1
@@ -122,7 +129,13 @@ class View:
     def fresh_spans(self) -> tuple[Span, ...]:
         """The spans of what is left."""
         return tuple(
-            span_of(layer_gradient(self.gradient, layer), self.rows, self.floors[layer.name]) for layer in self.layers
+            span_of(
+                layer_gradient(self.gradient, layer),
+                self.rows,
+                self.floors[layer.name],
+                drifting=not self.single and not layer.affine,
+            )
+            for layer in self.layers
         )
 
 
@@ -154,16 +167,16 @@ def view_of(observation: Observation) -> View:
         for entry in allowed:
             entry[-1] = False  # the slot of unknown categories
     view = View(
-        learner=double_of(learner), plain=learner, space=space, parameters=parameters, gradient=gradient, rows=exchange.rows,
-        total=exchange.rows, single=steps == 1, floors=floors, layers=layers, spans=(), codes=codes, low=low, high=high,
-        allowed=allowed, whole=whole_numbers(space),
+        learner=double_of(learner), plain=learner, space=space, parameters=parameters, gradient=gradient,
+        rows=exchange.rows, total=exchange.rows, single=steps == 1, floors=floors, layers=layers, spans=(), codes=codes,
+        low=low, high=high, allowed=allowed, whole=whole_numbers(space),
     )  # fmt: skip
     spans = view.fresh_spans()
     # A span tells about single records only where their slopes are independent: not where the layer is used up.
     kept = [
         place
         for place, (layer, span) in enumerate(zip(layers, spans, strict=True))
-        if 0 < span.rank and (span.rank < layer.directions or exchange.rows <= layer.directions)
+        if span.rank > 0 and (span.rank < layer.directions or exchange.rows <= layer.directions)
     ]
     return replace(view, layers=tuple(layers[k] for k in kept), spans=tuple(spans[k] for k in kept))
 
@@ -219,7 +232,8 @@ def outputs_of(learner: Learner, width: int) -> int:
 def usable_layers(learner: Learner, width: int) -> tuple[Layer, ...]:
     """Linear layers that see each record once and before any dropout, in the order of the forward pass."""
     names = [name for name, each in linear_calls(learner, width).items() if each == [1]]
-    x = torch.randn(3, width, generator=torch.Generator().manual_seed(0))
+    x = torch.randn(4, width, generator=torch.Generator().manual_seed(0))
+    x[3] = x[0] + x[1] - x[2]
     parameters = learner.initial()
     clean = layer_inputs(learner, names, parameters, x)
     if learner.has_noise:
@@ -233,11 +247,17 @@ def usable_layers(learner: Learner, width: int) -> tuple[Layer, ...]:
     for place, (name, inputs) in enumerate(zip(names, clean, strict=True)):
         module = learner.module.get_submodule(name)
         head = place == len(names) - 1 and module.out_features == outputs
-        directions = (max(outputs - 1, 1) if head else int(module.out_features))  # type: ignore[arg-type]
+        directions = max(outputs - 1, 1) if head else int(module.out_features)  # type: ignore[arg-type]
         if clear[place]:
             entrance = inputs.shape == x.shape and bool(torch.equal(inputs, x))
-            layers.append(Layer(name, module.bias is not None, entrance, directions))
+            layers.append(Layer(name, module.bias is not None, entrance, _is_affine(inputs), directions))
     return tuple(layers)
+
+
+def _is_affine(inputs: Tensor) -> bool:
+    """Whether a layer takes in for r1 + r2 - r3 what it takes in for the three, combined."""
+    combined = inputs[0] + inputs[1] - inputs[2]
+    return bool(torch.allclose(combined, inputs[3], rtol=1e-3, atol=1e-4 * float(inputs.abs().max())))
 
 
 def _bounds(space: Space) -> tuple[Tensor, Tensor]:

@@ -147,9 +147,7 @@ class Inversion:
             for index, observation in enumerate(observations)
         ]
 
-    def runs(
-        self, observations: Sequence[Observation], streams: Streams, *, progress: Progress = silent
-    ) -> list[Runs]:
+    def runs(self, observations: Sequence[Observation], streams: Streams, *, progress: Progress = silent) -> list[Runs]:
         """All restarts of every observation, before they are pooled. Every update must be finite and not zero."""
         self._check(observations)
         known, _ = self._known(observations, range(len(observations)), streams)

@@ -1,0 +1,253 @@
+"""One update on its way through the cascade: what is certain, what is likely, what is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+from scipy.optimize import linear_sum_assignment
+from torch import Tensor
+
+from seepage._core import Outcome
+from seepage.attacks.exact.certificate import SAME, Rows, certify, distances, exhausted
+from seepage.attacks.exact.closed import Cells, read_single
+from seepage.attacks.exact.handover import smaller
+from seepage.attacks.exact.joint import best_set
+from seepage.attacks.exact.presence import State, presence_of
+from seepage.attacks.exact.search import Leaves
+from seepage.attacks.exact.single import polish, pull
+from seepage.attacks.exact.view import View, view_of
+from seepage.attacks.inversion import Runs
+from seepage.observation import Claim, Observation
+
+FEW = 12  # rows that are fitted together
+TURNS_IN_VAIN = 2
+
+
+@dataclass
+class Case:
+    """One update.
+
+    Args:
+        observation: what the server saw.
+        view: what is left of it.
+        rows, labels: certified rows as inputs, and their labels (NaN where not known), in the order they were found.
+        likely: rows that are probably right, where certain ones cannot be subtracted.
+        vain: turns without a find.
+    """
+
+    observation: Observation
+    view: View = field(init=False)
+    rows: Tensor = field(init=False)
+    labels: Tensor = field(init=False)
+    likely: Tensor = field(init=False)
+    cells: Cells | None = None
+    vain: int = 0
+    estimate: Claim | None = None
+
+    def __post_init__(self) -> None:
+        width = self.observation.layout.width
+        self.rows, self.labels = torch.zeros(0, width).double(), torch.zeros(0).double()
+        self.likely = self.rows
+        if not self.observation.finite:
+            self.estimate = Claim(outcome=Outcome.NOT_APPLICABLE, note="The update is zero or holds NaN or infinity.")
+            return
+        view = view_of(self.observation)
+        states = presence_of(self.observation).states
+        seen = [torch.from_numpy(state != State.ABSENT) & old for state, old in zip(states, view.allowed, strict=True)]
+        # A column in which nobody seems to have anything says nothing.
+        allowed = tuple(new if bool(new.any()) else old for new, old in zip(seen, view.allowed, strict=True))
+        self.view = replace(view, allowed=allowed)
+        self.cells = read_single(self.observation)
+        if self.cells is not None and self.cells.complete:
+            codes, numbers = torch.from_numpy(self.cells.codes)[None], torch.from_numpy(self.cells.numbers)[None]
+            self._add(self.view.rows_of(codes, numbers), torch.full((1,), torch.nan).double())
+
+    @property
+    def total(self) -> int:
+        """Rows behind the update."""
+        return self.observation.exchange.rows
+
+    @property
+    def done(self) -> bool:
+        """Nothing is left to look for."""
+        return self.estimate is not None or len(self.rows) >= self.total
+
+    @property
+    def open(self) -> bool:
+        """Whether algebra may still find something."""
+        return not self.done and self.vain < TURNS_IN_VAIN and bool(self.view.layers)
+
+    @property
+    def searchable(self) -> bool:
+        """Whether a row alone meets equations that combinations of rows do not."""
+        return self.open and sum(self.view.spans[k].equations for k in self.view.deep) > 2
+
+    @property
+    def _few(self) -> bool:
+        """Whether the rows that are left can be fitted together."""
+        return self.view.peelable and self.total - len(self.rows) <= FEW and bool(self.view.layers)
+
+    @property
+    def rest(self) -> Observation:
+        """What is left, as an observation of its own."""
+        if not self.view.peelable or not len(self.rows):
+            return self.observation
+        return smaller(self.observation, self.view, self._labels_left())
+
+    def _labels_left(self) -> Tensor | None:
+        known = self.observation.labels
+        if known is None or self.observation.learner.task == "regression":
+            return None
+        left = known.tolist()
+        for label in self.labels.tolist():
+            left.remove(label) if label in left else left.pop()
+        return torch.tensor(left, dtype=known.dtype)
+
+    def take(self, runs: Runs) -> None:
+        """Certify the rows of an optimisation, pulled onto the spans, and peel them off; or all rows that are left."""
+        codes, numbers = _pulled(self.view, runs)
+        if self._peel(certify(self.view, codes, numbers)):
+            return
+        self.vain += 1
+        self._remember(codes, numbers)
+        found = best_set(self.view, runs) if self._few else None
+        if found is not None and found.certain:
+            self._add(self.view.rows_of(found.codes, found.numbers), found.labels.double())
+
+    def take_leaves(self, leaves: Leaves) -> bool:
+        """The same for the leaves of a complete search; True if something was peeled off."""
+        numbers = leaves.numbers
+        if leaves.free or self.view.single:
+            numbers = polish(self.view, leaves.codes, numbers)
+        if self._peel(certify(self.view, leaves.codes, numbers)):
+            return True
+        proven = exhausted(self.view, leaves)
+        if bool(proven.any()) and self.view.rows == self.total:
+            self._keep_new(self.view.rows_of(leaves.codes[proven], leaves.numbers[proven]))
+        self._remember(leaves.codes, numbers)
+        if len(self.likely) + len(self.rows) >= self.total:
+            self.vain = TURNS_IN_VAIN  # a complete search has found what there is
+        return False
+
+    def _peel(self, found: Rows) -> bool:
+        x = self.view.rows_of(found.codes, found.numbers).repeat_interleave(found.copies, 0)
+        labels = found.labels.repeat_interleave(found.copies)
+        if not len(x) or len(x) > self.view.rows:
+            return False
+        if not self.view.peelable:
+            self._keep_new(x)
+            return False
+        regression = self.view.learner.task == "regression"
+        self.view = self.view.without(x, labels if regression else labels.long())
+        self._add(x, labels)
+        self.vain = 0
+        return True
+
+    def _keep_new(self, x: Tensor) -> None:
+        """Certain rows that cannot be subtracted: those that are not there yet."""
+        new = [row for row in x if not bool(((self.rows - row).abs().amax(1) < SAME).any())] if len(self.rows) else [*x]
+        if new:
+            self._add(torch.stack(new), torch.full((len(new),), torch.nan).double())
+
+    def _add(self, x: Tensor, labels: Tensor) -> None:
+        self.rows = torch.cat([self.rows, x])[: self.total]
+        self.labels = torch.cat([self.labels, labels])[: self.total]
+
+    def _remember(self, codes: Tensor, numbers: Tensor) -> None:
+        """Where nothing is subtracted: the nearest rows to all spans that are independent of each other."""
+        if self.view.peelable or not len(codes):
+            return
+        x = torch.cat([self.likely, self.view.rows_of(codes, numbers)])
+        order = distances(self.view, x).argsort()
+        taken = [*self.rows]
+        picked = []
+        for row in x[order]:
+            if len(taken) >= self.total:
+                break
+            if all(float((row - other).abs().max()) > SAME for other in taken):
+                taken.append(row)
+                picked.append(row)
+        self.likely = torch.stack(picked) if picked else self.rows[:0]
+
+    def finish(self, runs: Runs, pooled: Claim) -> None:
+        """Complete the answer with the optimiser's."""
+        if self._few:
+            found = best_set(self.view, runs)
+            if found is not None and found.certain:
+                self._add(self.view.rows_of(found.codes, found.numbers), found.labels.double())
+                return
+            if found is not None:
+                x = self.view.rows_of(found.codes, found.numbers)
+                pooled = replace(pooled, rows=x.numpy(), labels=found.labels.numpy(), outcome=Outcome.BUDGET_SPENT)
+        if pooled.rows is not None and pooled.labels is None and runs.used is not None:
+            pooled = replace(pooled, labels=runs.used.numpy())
+        self.estimate = pooled
+
+    def claim(self) -> Claim:
+        """The answer: certified rows first, then likely ones, then the optimiser's."""
+        estimate = self.estimate
+        if estimate is not None and estimate.rows is None:
+            return estimate
+        known = torch.cat([self.rows, self.likely])[: self.total].numpy()
+        columns = self.observation.layout.numeric + len(self.observation.layout.sizes)
+        doubt = np.zeros((len(known), columns))
+        doubt[len(self.rows) :] = np.nan
+        rows, labels = known, self.labels.numpy()
+        outcome = Outcome.OK if len(self.rows) == self.total else Outcome.BUDGET_SPENT
+        if estimate is not None and estimate.rows is not None and len(known) < self.total:
+            unsure = estimate.doubt if estimate.doubt is not None else np.full((len(estimate.rows), columns), np.nan)
+            left = _others(estimate.rows, known, self.total)[: self.total - len(known)]
+            rows, doubt = (
+                np.concatenate([known, self._read(estimate.rows[left])]),
+                np.concatenate([doubt, unsure[left]]),
+            )
+            if len(estimate.rows) == self.total:  # it worked on all rows, with all labels
+                labels = np.zeros(0)
+            labels = np.concatenate([labels, estimate.labels]) if estimate.labels is not None else np.zeros(0)
+            outcome = estimate.outcome
+        certified = np.arange(self.total) < len(self.rows)
+        return Claim(
+            outcome=outcome,
+            rows=rows,
+            labels=self._told(labels),
+            doubt=doubt,
+            certified=certified,
+            loss=estimate.loss if estimate is not None else None,
+            note=f"{int(certified.sum())} of {self.total} rows are certified.",
+        )
+
+    def _read(self, rows: np.ndarray) -> np.ndarray:
+        """Estimated rows with the cells that were read in closed form."""
+        if self.cells is None or len(rows) != 1:
+            return rows
+        rows = rows.copy()
+        numeric = self.observation.layout.numeric
+        rows[0, :numeric] = np.where(np.isfinite(self.cells.numbers), self.cells.numbers, rows[0, :numeric])
+        for column, block in enumerate(self.observation.layout.blocks):
+            if self.cells.codes[column] >= 0:
+                rows[0, block] = self.view.codes[column][self.cells.codes[column]].numpy()
+        return rows
+
+    def _told(self, labels: np.ndarray) -> np.ndarray | None:
+        """The labels, if they were worked out for all rows and not given."""
+        if self.observation.labels is not None or len(labels) != self.total or bool(np.isnan(labels).any()):
+            return None
+        return labels if self.observation.learner.task == "regression" else labels.astype(np.int64)
+
+
+def _pulled(view: View, runs: Runs) -> tuple[Tensor, Tensor]:
+    """Codes and numbers of every row of every restart, pulled onto the spans."""
+    alive = np.isfinite(runs.losses) & np.isfinite(runs.rows).all((1, 2))
+    guesses = torch.from_numpy(runs.rows[alive]).flatten(0, 1)
+    codes, numbers = pull(view, guesses)
+    return codes, polish(view, codes, numbers)
+
+
+def _others(rows: np.ndarray, known: np.ndarray, total: int) -> np.ndarray:
+    """Places of the estimated rows that stand for none of the known ones; all if the optimiser saw only the rest."""
+    if not len(known) or len(rows) < total:
+        return np.arange(len(rows))
+    taken, _ = linear_sum_assignment(np.abs(rows[:, None] - known[None]).sum(-1))
+    return np.setdiff1d(np.arange(len(rows)), taken)
