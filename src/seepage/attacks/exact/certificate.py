@@ -233,4 +233,5 @@ def exhausted(view: View, leaves: Leaves) -> Tensor:
     left, values, _ = torch.linalg.svd(vectors, full_matrices=False)
     if int((values > 1e-6 * values[0]).sum()) < span.rank:
         return none
-    return left.square().sum(1) > 1 - 1e-6
+    needed: Tensor = left.square().sum(1) > 1 - 1e-6
+    return needed

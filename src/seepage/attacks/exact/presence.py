@@ -103,6 +103,10 @@ def _from_layer(observation: Observation, layer: Layer) -> Presence:
     usual = float(gradient.norm()) / (view.total**0.5 * (1 + numeric + len(observation.layout.sizes)) ** 0.5)
     margins = signal / error.clamp(min=1e-30)
     states = _states(margins, hidden=error * CLEAR > usual / WEAK * scale.clamp(max=1))
+    # A layer that is used up shows no error to compare with. Then a silent category must prove that there is none.
+    calibrated = span is not None and span.calibrated
+    if not calibrated and not bool((margins[numeric:] < QUIET).any()):
+        states[:] = int(State.UNKNOWN)
     value = (columns[:, :numeric] * bias[:, None]).sum(0) / bias.square().sum().clamp(min=1e-300)
     left = (columns[:, :numeric] - bias[:, None] * value).norm(dim=0)
     error_left = len(gradient) ** 0.5 * noise * (1 + value.abs()) + 4 * ROUNDING * columns[:, :numeric].norm(dim=0)

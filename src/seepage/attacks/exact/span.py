@@ -53,6 +53,11 @@ class Span:
         return self.outside.shape[0]
 
     @property
+    def calibrated(self) -> bool:
+        """Whether there is something to measure the error by."""
+        return self.rank < len(self.values)
+
+    @property
     def gap(self) -> float:
         """How far the last dimension stands above the error's first; infinite if there is no error to see."""
         if self.rank == len(self.values):

@@ -83,6 +83,11 @@ class View:
         return next((span for layer, span in zip(self.layers, self.spans, strict=True) if layer.entrance), None)
 
     @property
+    def valid_dimensions(self) -> int:
+        """Dimensions of valid rows with a 1 for the bias: every block adds up to the same as the others and the bias."""
+        return self.space.layout.width + 1 - len(self.codes)
+
+    @property
     def deep(self) -> list[int]:
         """Places of the layers that tell a record from a combination of records."""
         return [place for place, layer in enumerate(self.layers) if not layer.affine]
@@ -131,7 +136,7 @@ class View:
         return tuple(
             span_of(
                 layer_gradient(self.gradient, layer),
-                self.rows,
+                min(self.rows, self.valid_dimensions) if layer.entrance else self.rows,
                 self.floors[layer.name],
                 drifting=not self.single and not layer.affine,
             )
