@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 from seepage._core import Outcome
-from seepage.attacks.exact.certificate import SAME, Rows, certify, distances, exhausted
+from seepage.attacks.exact.certificate import LIMIT, SAME, Rows, certify, distances, exhausted
 from seepage.attacks.exact.closed import Cells, read_single
 from seepage.attacks.exact.handover import smaller
 from seepage.attacks.exact.joint import best_set
@@ -18,11 +18,13 @@ from seepage.attacks.exact.presence import State, presence_of
 from seepage.attacks.exact.search import Leaves
 from seepage.attacks.exact.single import polish, pull
 from seepage.attacks.exact.view import View, view_of
+from seepage.attacks.exact.whole import whole_members
 from seepage.attacks.inversion import Runs
 from seepage.observation import Claim, Observation
 
 FEW = 12  # rows that are fitted together
 TURNS_IN_VAIN = 2
+DISTINCT = 0.1  # a row that is nearer to combinations of the others adds nothing
 
 
 @dataclass
@@ -126,10 +128,25 @@ class Case:
         proven = exhausted(self.view, leaves)
         if bool(proven.any()) and self.view.rows == self.total:
             self._keep_new(self.view.rows_of(leaves.codes[proven], leaves.numbers[proven]))
-        self._remember(leaves.codes, numbers)
+        self._remember(*self._family(leaves, numbers))
         if len(self.likely) + len(self.rows) >= self.total:
             self.vain = TURNS_IN_VAIN  # a complete search has found what there is
         return False
+
+    def _family(self, leaves: Leaves, numbers: Tensor) -> tuple[Tensor, Tensor]:
+        """The leaves, and where records of equal categories leave a family of numbers, other members of it."""
+        if not leaves.free or self.view.peelable:
+            return leaves.codes, numbers
+        near = self._misfit(self.view.rows_of(leaves.codes, numbers)).argsort()[: 2 * self.total]
+        places, members = whole_members(self.view, leaves.family, numbers[near])
+        if not len(members):
+            steps = torch.linspace(-2, 2, 9).double()
+            scales = leaves.family / leaves.family.abs().amax(1, keepdim=True).clamp(min=1e-12)
+            moves = (steps[:, None, None] * scales).flatten(0, 1)  # (moves, numeric)
+            places = torch.arange(len(near)).repeat_interleave(len(moves))
+            starts = (numbers[near][:, None] + moves).flatten(0, 1).clamp(self.view.low, self.view.high)
+            members = polish(self.view, leaves.codes[near][places], starts)
+        return torch.cat([leaves.codes, leaves.codes[near][places]]), torch.cat([numbers, members])
 
     def _peel(self, found: Rows) -> bool:
         x = self.view.rows_of(found.codes, found.numbers).repeat_interleave(found.copies, 0)
@@ -156,20 +173,54 @@ class Case:
         self.labels = torch.cat([self.labels, labels])[: self.total]
 
     def _remember(self, codes: Tensor, numbers: Tensor) -> None:
-        """Where nothing is subtracted: the nearest rows to all spans that are independent of each other."""
+        """Where nothing is subtracted: the best fitting rows that are independent of each other, then any others."""
         if self.view.peelable or not len(codes):
             return
         x = torch.cat([self.likely, self.view.rows_of(codes, numbers)])
-        order = distances(self.view, x).argsort()
-        taken = [*self.rows]
-        picked = []
-        for row in x[order]:
-            if len(taken) >= self.total:
-                break
-            if all(float((row - other).abs().max()) > SAME for other in taken):
+        x = x[self._misfit(x).argsort()]
+        vectors = torch.cat([x, x.new_ones(len(x), 1)], 1)
+        directions: list[Tensor] = []
+        taken: list[Tensor] = []
+
+        def add(row: Tensor, vector: Tensor, *, independent: bool) -> bool:
+            if any(float((row - other).abs().max()) < SAME for other in taken):
+                return False
+            basis = torch.stack(directions) if directions else vector.new_zeros(0, len(vector))
+            beyond = vector - (vector @ basis.T) @ basis
+            new = float(beyond.norm()) > DISTINCT
+            if new:
+                directions.append(beyond / beyond.norm())
+            if new or not independent:
                 taken.append(row)
-                picked.append(row)
+            return new or not independent
+
+        for row in self.rows:
+            add(row, torch.cat([row, row.new_ones(1)]), independent=False)
+        picked = []
+        for independent in (True, False):
+            for place in range(len(x)):
+                if len(taken) >= self.total:
+                    break
+                if add(x[place], vectors[place], independent=independent):
+                    picked.append(x[place])
         self.likely = torch.stack(picked) if picked else self.rows[:0]
+
+    def _misfit(self, x: Tensor) -> Tensor:
+        """(rows,) how badly a row fits: its distance from the deeper spans, if it is in the first layer's."""
+        if self.view.single or not self.view.deep:
+            return distances(self.view, x)
+        inputs = self.view.inputs(x)
+        deep = sum(
+            (inputs[k] @ self.view.spans[k].outside.T).square().sum(1) / inputs[k].square().sum(1)
+            for k in self.view.deep
+        )
+        assert isinstance(deep, Tensor)
+        shallow = [
+            span.distance(value)
+            for layer, span, value in zip(self.view.layers, self.view.spans, inputs, strict=True)
+            if layer.affine
+        ]
+        return deep + (torch.stack(shallow).amax(0) > 10 * LIMIT)
 
     def finish(self, runs: Runs, pooled: Claim) -> None:
         """Complete the answer with the optimiser's."""

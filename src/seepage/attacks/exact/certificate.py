@@ -27,8 +27,9 @@ import torch
 from torch import Tensor
 
 from seepage.attacks.exact.search import Leaves
-from seepage.attacks.exact.single import misses, number_errors, polish, slopes_by_numbers, whole
+from seepage.attacks.exact.single import misses, number_errors, polish, slopes_by_numbers
 from seepage.attacks.exact.view import View
+from seepage.attacks.exact.whole import put_whole
 
 LIMIT = 6.0  # distance to a span in units of the expected error; true records stay below 3.5 in all trials
 DIGITS = 14.0  # decimal digits of evidence; less than 1e6 rows are tried against it
@@ -81,7 +82,7 @@ def certify(view: View, codes: Tensor, numbers: Tensor) -> Rows:
     if not len(keep):
         return nothing(view)
     codes, numbers = codes[keep], numbers[keep]
-    numbers, fits = whole(view, codes, numbers, tolerances(view, view.rows_of(codes, numbers)))
+    numbers, fits = put_whole(view, codes, numbers, tolerances(view, view.rows_of(codes, numbers)))
     labels, copies, left = accepted(view, codes, numbers)
     sound = fits & (copies > 0)
     codes, numbers, labels, copies = codes[sound], numbers[sound], labels[sound], copies[sound]

@@ -9,7 +9,7 @@ is one product of matrices. The numbers come along.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -25,17 +25,22 @@ class Leaves:
 
     Args:
         codes: (leaves, categorical columns).
-        numbers: (leaves, numeric) as inputs; where ``free`` is above 0 they are one point of a family.
-        free: dimensions that the categories leave open.
+        numbers: (leaves, numeric) as inputs; one point of a family if there is one.
+        family: (free, numeric) directions in which the categories leave the numbers open, the same for all leaves.
         complete: every valid row of the span is here. False when the budget was spent.
         nodes: how many were looked at.
     """
 
     codes: Tensor
     numbers: Tensor
-    free: int
+    family: Tensor
     complete: bool
     nodes: int
+
+    @property
+    def free(self) -> int:
+        """Dimensions that the categories leave open."""
+        return len(self.family)
 
 
 def span_search(view: View, budget: int) -> Leaves:
@@ -45,9 +50,8 @@ def span_search(view: View, budget: int) -> Leaves:
         budget: nodes to look at; when they are spent the result is empty and not complete.
     """
     span = view.entrance
-    nothing = Leaves(
-        torch.zeros(0, len(view.codes), dtype=torch.long), torch.zeros(0, view.numeric).double(), 0, False, 0
-    )
+    none = torch.zeros(0, view.numeric).double()
+    nothing = Leaves(torch.zeros(0, len(view.codes), dtype=torch.long), none, none, False, 0)
     if span is None or not span.rank:
         return nothing
     basis, blocks = span.right, view.space.layout.blocks
@@ -69,7 +73,7 @@ def span_search(view: View, budget: int) -> Leaves:
         choices = view.allowed[column].nonzero()[:, 0]
         nodes += len(point) * len(choices)
         if nodes > budget:
-            return Leaves(nothing.codes, nothing.numbers, 0, False, nodes)
+            return replace(nothing, nodes=nodes)
         spread = float((table[0] - table[1]).norm()) if len(table) > 1 else 1.0
         children, parents = [], []
         for choice in choices.tolist():
@@ -81,8 +85,9 @@ def span_search(view: View, budget: int) -> Leaves:
             parents.append(chosen)
         point, codes, free = torch.cat(children), torch.cat(parents), freed
         if not len(point):
-            return Leaves(codes, nothing.numbers, 0, True, nodes)
-    return Leaves(codes, point @ basis[:, : view.numeric], free.shape[1], True, nodes)
+            return replace(nothing, complete=True, nodes=nodes)
+    numbers = basis[:, : view.numeric]
+    return Leaves(codes, point @ numbers, free.T @ numbers, True, nodes)
 
 
 def _fix(point: Tensor, free: Tensor, part: Tensor, wanted: Tensor, cut: float) -> tuple[Tensor, Tensor, Tensor]:

@@ -17,8 +17,15 @@ STEPS, RATE = 300, 0.1
 
 
 def misses(view: View, x: Tensor) -> Tensor:
-    """(rows, equations) how far every layer's input is from its span."""
-    parts = [value @ span.outside.T.to(x.dtype) for value, span in zip(view.inputs(x), view.spans, strict=True)]
+    """(rows, equations) how far every layer's input is from its span.
+
+    Where deeper layers drift, the first layer is still exact: it weighs so much more that they only choose inside it.
+    """
+    weights = [1.0 if view.single or not layer.affine else 100.0 for layer in view.layers]
+    parts = [
+        weight * (value @ span.outside.T)
+        for weight, value, span in zip(weights, view.inputs(x), view.spans, strict=True)
+    ]
     return torch.cat(parts, 1)
 
 
@@ -103,39 +110,6 @@ def polish(view: View, codes: Tensor, numbers: Tensor, held: Tensor | None = Non
         cost = torch.where(better, trial_cost, cost)
         damping = torch.where(better, damping * 0.1, damping * 10).clamp(1e-9, 1e6)
     return numbers
-
-
-def whole(view: View, codes: Tensor, numbers: Tensor, error: Tensor) -> tuple[Tensor, Tensor]:
-    """Numbers that must be whole put where they belong, the others fitted again.
-
-    A number is put in its place only if its error leaves no choice; fitting the rest again makes the next ones clear.
-
-    Args:
-        error: (rows,) the error of a number that the update's error allows, in all of them together.
-
-    Returns:
-        the numbers, and (rows,) False where one is clearly not whole: no record is like that.
-    """
-    fits = torch.ones(len(numbers), dtype=torch.bool)
-    if not bool(view.whole.any()) or not len(numbers):
-        return numbers, fits
-    assert view.space.shift is not None
-    assert view.space.scale is not None
-    shift, scale = (value[: view.numeric].double() for value in (view.space.shift, view.space.scale))
-    held = torch.zeros_like(numbers, dtype=torch.bool)
-    for _ in range(3):
-        unsure = number_errors(view, codes, numbers, held) * error[:, None] * scale  # in raw units
-        raw = numbers * scale + shift
-        off = (raw - raw.round()).abs()
-        clear = view.whole & (unsure < 0.3) & ~held
-        fits &= ~(clear & (off > unsure + 1e-3)).any(1)
-        place = ((raw.round() - shift) / scale).float().double()  # as clients encode it
-        numbers = torch.where(clear, place, numbers)
-        held |= clear
-        if not bool(clear.any()) or bool(held.all()):
-            break
-        numbers = polish(view, codes, numbers, held)
-    return numbers, fits
 
 
 def number_errors(view: View, codes: Tensor, numbers: Tensor, held: Tensor | None = None) -> Tensor:

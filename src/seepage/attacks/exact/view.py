@@ -84,7 +84,7 @@ class View:
 
     @property
     def valid_dimensions(self) -> int:
-        """Dimensions of valid rows with a 1 for the bias: every block adds up to the same as the others and the bias."""
+        """Dimensions of valid rows with a 1 for the bias: all blocks add up to the same as the bias."""
         return self.space.layout.width + 1 - len(self.codes)
 
     @property
