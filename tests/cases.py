@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from seepage._core import Streams
-from seepage.attacks import Attack, Inversion
+from seepage.attacks import Attack, Exact
 from seepage.audit import catalogue
 from seepage.data import IID, ByColumn, Dirichlet, Encoder, Partition, QuantitySkew, Table, infer_schema, split
 from seepage.defenses import DPSGD, Defense, GaussianNoise, Quantisation, TopK, Undefended
@@ -29,9 +29,11 @@ from seepage.models import (
 )
 
 
-def shortened(name: str) -> Inversion:
+def shortened(name: str) -> Attack:
     """An attack of the catalogue with few steps and restarts."""
     attack = catalogue.ATTACKS[name].make()
+    if isinstance(attack, Exact):
+        return replace(attack, steps=15, restarts=3, start_steps=15, starts=2, turns=2)
     return replace(attack, steps=15, restarts=min(attack.restarts, 3))
 
 

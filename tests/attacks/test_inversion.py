@@ -108,7 +108,8 @@ def test_the_same_seed_gives_the_same_claim(attack: str) -> None:
     point = simulate(protocol, population, knows, Streams(2)).points[0]
     one, other, third = (cases.ATTACKS[attack](point.observations, Streams(seed)) for seed in (1, 1, 2))
     assert all((a.rows == b.rows).all() for a, b in zip(one, other, strict=True))
-    assert any((a.rows != b.rows).any() for a, b in zip(one, third, strict=True))
+    if attack != "exact":  # what is read does not depend on where a search starts
+        assert any((a.rows != b.rows).any() for a, b in zip(one, third, strict=True))
 
 
 def test_fedavg_is_replayed() -> None:
@@ -259,7 +260,7 @@ def test_memory_changes_the_grouping_and_not_the_answer(memory: float, together:
     attack = dataclasses.replace(tableak(), steps=30, restarts=5, compile="no")
     reference = attack(point.observations, Streams(3))
     bounded = dataclasses.replace(attack, memory=memory)
-    groups = bounded._groups([0, 1, 2], dict(enumerate(point.observations)))
+    groups = bounded._groups(dict(enumerate(point.observations)))
     assert max(len(group) for group in groups) == together
     for one, other in zip(bounded(point.observations, Streams(3)), reference, strict=True):
         assert one.loss == pytest.approx(other.loss, rel=1e-3)

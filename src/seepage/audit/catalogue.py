@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seepage._core import unknown_name
-from seepage.attacks import Attack, inversion
+from seepage.attacks import Attack, Exact, inversion
 from seepage.audit.spec import Spec, options_of, with_options
 from seepage.defenses import DPSGD, Defense, GaussianNoise, Quantisation, TopK, Undefended
 from seepage.models import Architecture, FTTransformer, Linear, ResNet, TabNet, small_mlp, tableak_mlp
@@ -47,9 +47,15 @@ _SCALED = _UPDATE + "; with standardised one-hot inputs also the statistics (--g
 _TABLEAK = "Vero et al., Data Leakage in Tabular Federated Learning, 2022 (document 000)"
 
 ATTACKS: dict[str, Entry] = {
+    "exact": Entry(
+        Exact,
+        "Reads rows by algebra, proves which are right, and optimises the rest as `fast` does. The default.",
+        "one client's update and the model; with standardised one-hot inputs also the statistics (--global-statistics)",
+        "Seepage (docs/explanation/exact-inversion.md)",
+    ),
     "fast": Entry(
         inversion.fast,
-        "TabLeak's ensemble with a start from marginals and L-BFGS: its accuracy in a third of the steps. The default.",
+        "TabLeak's ensemble with a start from marginals and L-BFGS: its accuracy in a third of the steps.",
         _SCALED,
         "Seepage, after " + _TABLEAK,
     ),

@@ -33,7 +33,7 @@ class Settings(BaseModel):
     model_options: dict[str, str] = Field(default_factory=dict)
     defenses: tuple[str, ...] = ("none",)
     batch_sizes: tuple[int, ...] = (8,)
-    attacks: tuple[str, ...] = ("fast",)
+    attacks: tuple[str, ...] = ("exact",)
     attack_options: dict[str, str] = Field(default_factory=dict)
     attack_points: tuple[str, ...] = ("initialized", "final")
     trials: int = 10

@@ -55,6 +55,8 @@ class Evaluator:
             right = sheet.right(guess, order)
             guessed = sheet.right(prior(len(truth.rows), client, self.whole, generator), np.arange(len(truth.rows)))
             values |= doubt_measures(claim.doubt[order], right, guessed, len(truth.rows.schema.numeric))
+        if claim.certified is not None:
+            values |= certificates(claim.certified[order], np.asarray(sheet.right(guess, order).all(1)))
         if claim.labels is not None and truth.rows.schema.target.classes:
             values[Measure(ATTACK, WHOLE, "label_accuracy")] = label_accuracy(claim.labels, truth.rows.target)
         # Matching takes the cube of the rows; a large batch averages over its own rows already.
@@ -72,6 +74,14 @@ class Evaluator:
         if id(table) not in self._clients:
             self._clients[id(table)] = Reference.of(table)
         return self._clients[id(table)]
+
+
+def certificates(certified: np.ndarray, right: np.ndarray) -> dict[Measure, float]:
+    """The share of rows that the attack proved, and how many of those are wrong: a proof that fails is a bug."""
+    return {
+        Measure(ATTACK, WHOLE, "certified"): float(certified.mean()),
+        Measure(ATTACK, WHOLE, "certified_wrong"): float((certified & ~right).sum()),
+    }
 
 
 def label_accuracy(claimed: np.ndarray, true: np.ndarray) -> float:

@@ -68,6 +68,7 @@ class Leak:
     seconds: float
     rows: int
     rows_exact: int
+    rows_certified: int | None = None
     rows_guessed: int
     accuracy: Interval | None
     accuracy_num: Interval | None
@@ -183,6 +184,7 @@ def conclude(
         return Verdict(level, headline, tuple(_failures(leaks)), None)
     worst = max(measured, key=lambda leak: leak.rank)
     sentences = [
+        *_people(worst),
         *_setting(worst, len(measured)),
         *_sensitive(worst_columns),
         *_safest(worst, safest),
@@ -217,6 +219,18 @@ def amount_read(leak: Leak) -> str:
         everything = "the one attacked row" if leak.rows == 1 else f"all {count(leak.rows)} rows"
         return f"{everything} exactly, and {cells}"
     return f"{count(leak.rows_exact)} of {count(leak.rows)}{SPACE}rows exactly, and {cells}"
+
+
+def _people(leak: Leak) -> list[str]:
+    """How many people's rows were read, and how many of them with a proof; only where an attack proves rows."""
+    if leak.rows_certified is None:
+        return []
+    people = "the one person" if leak.rows == 1 else f"the {count(leak.rows)} people"
+    read = f"Of {people} in the attacked batches, the rows of {count(leak.rows_exact)} were read exactly"
+    if not leak.rows_certified:
+        return [f"{read}; the attacker cannot tell which, for none of them is certified."]
+    proven = "all of them" if leak.rows_certified == leak.rows_exact else count(leak.rows_certified)
+    return [f"{read}; {proven} with a proof from the update itself (certified), so the attacker knows they are right."]
 
 
 def _setting(worst: Leak, measured: int) -> list[str]:

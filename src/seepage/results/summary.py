@@ -139,6 +139,7 @@ def _cell(cell: Cell, records: Sequence[Record], columns: Sequence[dict[str, Any
         "exposure": sum(record.exposure for record in records) / len(records),
         "rows": rows,
         "rows_exact": round(sum(r.values[Measure(ATTACK, WHOLE, "emr")] * r.rows for r in scored)),
+        "rows_certified": _certified(scored),
         "rows_guessed": round(max(_mean(scored, Measure(name, WHOLE, "emr")) for name in BASELINES) * rows),
         "notes": list(dict.fromkeys(record.note for record in records if record.note)),
         "metrics": {name: _interval(scored, Measure(ATTACK, WHOLE, name)) for name in metrics},
@@ -149,6 +150,14 @@ def _cell(cell: Cell, records: Sequence[Record], columns: Sequence[dict[str, Any
         "doubt": [entry for kind in BUCKETS.values() for bucket in kind if (entry := _bucket(scored, bucket))],
         "columns": [column | _column(scored, column["name"]) for column in columns],
     }  # fmt: skip
+
+
+def _certified(scored: Sequence[Record]) -> int | None:
+    """Rows that an attack proved; None for attacks that prove nothing."""
+    measure = Measure(ATTACK, WHOLE, "certified")
+    if not any(measure in record.values for record in scored):
+        return None
+    return round(sum(record.values.get(measure, 0.0) * record.rows for record in scored))
 
 
 def _column(scored: Sequence[Record], name: str) -> dict[str, dict[str, float | None] | None]:

@@ -65,7 +65,9 @@ def make_world(seed: int) -> World:
             update = learner.gradient(parameters, x, y, noisy=noisy)
             exchange = Exchange(protocol="fedsgd", rows=rows, batch_size=rows)
         else:
-            update = learner.local_training(parameters, x.expand(steps, *x.shape), y.expand(steps, *y.shape), 0.05, noisy=noisy)
+            update = learner.local_training(
+                parameters, x.expand(steps, *x.shape), y.expand(steps, *y.shape), 0.05, noisy=noisy
+            )
             exchange = Exchange(protocol="fedavg", rows=rows, batch_size=rows, local_epochs=steps, learning_rate=0.05)
         noise = float(rng.choice([0, 0, 0, 1e-7, 1e-5, 1e-3]))
         update = {name: value + noise * torch.randn_like(value) for name, value in update.items()}
@@ -160,7 +162,11 @@ def _complaints(world: World, rows: Rows) -> list[str]:
         if not same.any():
             said.append(f"certified {codes} {numbers}, which is no record; {world.said}")
         # Equal rows with different targets look like one row with another target: only classes are certain.
-        elif world.observation.learner.task != "regression" and np.isfinite(label) and not np.isclose(world.labels[same], label, atol=0.05).any():
+        elif (
+            world.observation.learner.task != "regression"
+            and np.isfinite(label)
+            and not np.isclose(world.labels[same], label, atol=0.05).any()
+        ):
             said.append(f"certified label {label}, records have {world.labels[same]}; {world.said}")
     return said
 
