@@ -18,6 +18,7 @@ COMMANDS = (
     ["data", "schema"],
     ["attacks"],
     ["attacks", "list"],
+    ["attacks", "explain"],
     ["defenses"],
     ["defenses", "list"],
     ["env"],

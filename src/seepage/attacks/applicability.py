@@ -191,7 +191,7 @@ def _span(setup: Setup) -> Finding:
     anchor = "" if model.entrance.biased else " The sum of a one-hot block stands in for the missing bias."
     span = f"{rows} {'spans' if setup.total == 1 else 'span'} {setup.spanned} of {model.dimensions} dimensions"
     meets = f"{span}: a row meets {_equations(setup.left)}"
-    if setup.spanned > SEARCHABLE * model.dimensions:
+    if setup.spanned > max(SEARCHABLE * model.dimensions, PROVEN):
         return Finding(
             what, "partly", f"{meets}; so many combinations meet them too that a search seldom ends.{anchor}"
         )

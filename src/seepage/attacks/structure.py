@@ -11,7 +11,7 @@ from seepage.attacks.exact.view import Layer, outputs_of, usable_layers
 from seepage.data import Layout
 from seepage.models import Learner, Tokens, factored_gradient, tokens_of
 
-SPARE_ROWS = 4  # more rows than a layer has outputs, so that only its own limits are seen
+SPARE_ROWS = 64  # many more rows than a layer has outputs, so that every unit that can fire does
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _depth(learner: Learner, width: int, layer: Layer) -> Depth:
     inputs, outputs = int(module.in_features), int(module.out_features)  # type: ignore[arg-type]
     # Tried out: a LayerNorm behind a layer takes one direction from its slopes, a softmax one from the head's.
     generator = torch.Generator().manual_seed(0)
-    x = torch.randn(outputs + SPARE_ROWS, width, generator=generator).double()
+    x = torch.randn(2 * outputs + SPARE_ROWS, width, generator=generator).double()
     y = torch.randint(0, max(outputs_of(learner, width), 2), (len(x),), generator=generator)
     double = learner.double()
     factors, _ = factored_gradient(double, {layer.name: [1]}, double.initial(), x, y)

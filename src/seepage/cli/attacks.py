@@ -7,7 +7,10 @@ from typing import Any
 
 import typer
 
+from seepage.cli.explain import explain
+
 app = typer.Typer(help="The attacks: what they need to know, and where they come from.", no_args_is_help=True)
+app.command("explain")(explain)
 
 
 @app.callback()

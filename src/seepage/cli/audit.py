@@ -11,6 +11,7 @@ import typer
 
 from seepage._core import InputError
 from seepage.cli.console import ProgressBars, console, print_summary
+from seepage.cli.options import integers, names, options
 
 
 def audit(
@@ -40,7 +41,7 @@ def audit(
     batch_size: Annotated[str, typer.Option(help="Rows of a mini batch; several with commas.")] = "8",
     attacks: Annotated[
         str, typer.Option(help="Attacks (see `seepage attacks list`), such as tableak:steps=500; several with commas.")
-    ] = "fast",
+    ] = "exact",
     trials: Annotated[int, typer.Option(help="Attacked batches per cell.")] = 10,
     seed: Annotated[int, typer.Option(help="Everything random comes from it.")] = 0,
     out: Annotated[str, typer.Option(help="Folder for the run; `auto` names one below runs/.")] = "auto",
@@ -92,20 +93,20 @@ def audit(
         "data": data,
         "target": target,
         "task": task,
-        "drop": _names(drop),
-        "sensitive": _names(sensitive),
+        "drop": names(drop),
+        "sensitive": names(sensitive),
         "group": group,
         "schema": schema,
         "path": path,
         "fallback": fallback,
         "protocol": protocol,
-        "models": _names(model),
-        "model_options": _options("--model-option", model_option),
-        "defenses": _names(defense),
-        "batch_sizes": _integers("--batch-size", batch_size),
-        "attacks": _names(attacks),
-        "attack_options": _options("--attack-option", attack_option),
-        "attack_points": _names(attack_points),
+        "models": names(model),
+        "model_options": options("--model-option", model_option),
+        "defenses": names(defense),
+        "batch_sizes": integers("--batch-size", batch_size),
+        "attacks": names(attacks),
+        "attack_options": options("--attack-option", attack_option),
+        "attack_points": names(attack_points),
         "trials": trials,
         "seed": seed,
         "clients": clients,
@@ -114,7 +115,7 @@ def audit(
         "partition_column": partition_column,
         "exposure": exposure,
         "learning_rate": learning_rate,
-        "local_rows": None if local_rows == "all" else _integers("--local-rows", local_rows)[0],
+        "local_rows": None if local_rows == "all" else integers("--local-rows", local_rows)[0],
         "local_batches": local_batches,
         "local_epochs": local_epochs,
         "fixed_batch": fixed_batch,
@@ -182,22 +183,3 @@ def _folder(out: str, stem: str) -> Path:
     while folder.exists():
         folder, number = base.with_name(f"{base.name}-{number}"), number + 1
     return folder
-
-
-def _names(text: str | None) -> tuple[str, ...]:
-    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
-
-
-def _integers(option: str, text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in _names(text)) or (int(text),)
-    except ValueError:
-        raise InputError(f"{option} is {text!r}; it takes whole numbers, with commas between them.") from None
-
-
-def _options(option: str, entries: list[str] | None) -> dict[str, str]:
-    pairs = [entry.partition("=") for entry in entries or []]
-    for entry, equals, _ in pairs:
-        if not equals:
-            raise InputError(f"{option} {entry!r} is not of the form name=value.")
-    return {name.strip(): value.strip() for name, _, value in pairs}
