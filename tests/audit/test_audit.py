@@ -71,7 +71,9 @@ def test_the_summary_has_the_documented_fields() -> None:
     assert [column["name"] for column in cell["columns"]] == ["age", "colour", "size", "smoker"]
     page = (Path(__file__).parents[2] / "docs" / "reference" / "summary.md").read_text()
     promise = audited(defenses="dp_sgd:0.5", exposure=0, attack_points="initialized").document["privacy"][0]
-    for name in [*document, *cell, *cell["metrics"], *document["utility"][0], *promise]:
+    counted = document["applicability"][0]
+    parts = [*document["utility"][0], *counted, *counted["findings"][0], *promise]
+    for name in [*document, *cell, *cell["metrics"], *parts]:
         assert f"`{name}`" in page, f"{name} is not documented"
     best = [entry for entry in document["utility"] if entry["attack_point"] == "best"]
     assert best

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from seepage.audit.explain import explain
 from seepage.audit.runner import Findings
 from seepage.audit.settings import Settings
 from seepage.audit.source import Request, Source
@@ -40,6 +41,7 @@ def make_summary(
         "cells": summarise_cells(findings.records, columns),
         "utility": findings.utility,
         "privacy": findings.privacy,
+        "applicability": explain(source, settings, findings.records),
         "not_tested": not_tested(settings),
     }
     if settings.reveal:

@@ -11,6 +11,7 @@ from typing import Any
 
 from seepage._core import InputError, Outcome
 from seepage.report import words
+from seepage.report.applicability import Applicability, gather_applicability
 from seepage.report.privacy import Promise, gather_promises
 from seepage.report.trends import Trend, gather_trends
 from seepage.report.trust import TrustView, gather_trust
@@ -107,6 +108,7 @@ class Page:
     leaks: tuple[Leak, ...]
     columns: tuple[ColumnView, ...]
     trust: TrustView | None
+    applicability: Applicability | None
     choices: tuple[Choice, ...]
     trends: tuple[Trend, ...]
     promises: tuple[Promise, ...]
@@ -144,6 +146,7 @@ def gather(summary: Summary) -> Page:
         leaks=leaks,
         columns=gather_columns(document["dataset"]["columns"], leaks, summary.cells),
         trust=gather_trust(leaks, summary.cells, document["settings"]),
+        applicability=gather_applicability(document.get("applicability") or []),
         choices=choices,
         trends=gather_trends(leaks, _parameters(summary.utility)),
         promises=gather_promises(document.get("privacy") or []),
@@ -187,6 +190,7 @@ def _leak(number: int, cell: Cell, label: str, entry: Mapping[str, Any]) -> Leak
         seconds=entry["seconds"],
         rows=entry["rows"],
         rows_exact=entry["rows_exact"],
+        rows_certified=entry.get("rows_certified"),
         rows_guessed=entry["rows_guessed"],
         accuracy=metrics.get("accuracy"),
         accuracy_num=metrics.get("accuracy_num"),
