@@ -64,6 +64,15 @@ def test_rows_against_the_dimensions_of_valid_rows() -> None:
     assert found[PEELING].verdict == "works"
 
 
+def test_a_search_and_its_proof_fade_with_the_rows() -> None:
+    wide = MLP(width=40, norm="none", activation="tanh")
+    layout = Layout(2, (30, 30))
+    learner = make_learner(wide, 2, (30, 30), "binary", 2, seed=0)
+    found = [verdicts(Setup(learner=learner, layout=layout, rows=rows)) for rows in (4, 16, 17)]
+    assert [each[SPAN] for each in found] == ["works", "works", "partly"]
+    assert [each[EXHAUSTION] for each in found] == ["works", "partly", "partly"]
+
+
 def test_too_few_equations_prove_nothing() -> None:
     wide = MLP(width=18, norm="none", activation="tanh")
     rows = [findings(a_setup(wide, rows=rows))[SINGLE] for rows in (15, 16, 18)]
@@ -116,6 +125,17 @@ def test_weight_decay_is_only_in_the_way_of_who_does_not_know_it() -> None:
     found = findings(a_setup(weight_decay=0.01))
     assert [f.verdict for f in found] == ["partly"] * 5 + ["cannot", "partly"]
     assert "can take it out again" in found[SPAN].why
+    # What it rests on: without the known shrinkage of the first weights, the update has the rank of its rows again.
+    net, rows = nn.Linear(9, 7).double(), torch.randn(3, 9, generator=torch.Generator().manual_seed(0)).double()
+    before = net.weight.detach().clone()
+    optimiser = torch.optim.SGD(net.parameters(), lr=0.1, weight_decay=0.01)
+    for _ in range(4):
+        optimiser.zero_grad()
+        net(rows).square().mean().backward()
+        optimiser.step()
+    after = net.weight.detach()
+    ranks = [int(torch.linalg.matrix_rank(after - share * before, rtol=1e-9)) for share in (1, (1 - 0.1 * 0.01) ** 4)]
+    assert ranks == [7, 3]
 
 
 @pytest.mark.parametrize("defense", ["gaussian_noise:0.01", "dp_sgd", "top_k:share=0.1", "quantisation:8"])

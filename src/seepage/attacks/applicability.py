@@ -20,10 +20,12 @@ from seepage.models import Learner
 Verdict = Literal["works", "partly", "cannot"]
 Optimiser = Literal["sgd", "momentum", "adam"]
 
-# Seen on Adult and clinic: up to this share of the dimensions a search of the span ends with some hundred rows at most,
-# beyond it with thousands, or not within its budget.
-SEARCHABLE = 0.25
-PROVEN = 4  # seen there too: all of 4 rows are proven by exhaustion, half of 8, none of 16
+# Tried on Adult, clinic and German Credit (20, 20 and 10 batches of each size, TabLeak's net, untrained). A search of the
+# span ended with at most 3,000 candidates in all batches of 16 rows; of 24 rows in 95, 0 and 100 % of them, of 32 rows in
+# 35, 0 and 0 %. The share of the dimensions that the rows span predicted it worse than their number.
+SEARCHABLE = 16
+# Rows proven by exhaustion there: of 4 rows 96, 96 and 92 %; of 8 rows 62, 38 and 74 %; of 16 rows 8, 0 and 35 %.
+PROVEN = 4
 SPARE = 2  # equations that may be left over by chance; a certificate needs more
 
 
@@ -191,9 +193,9 @@ def _span(setup: Setup) -> Finding:
     anchor = "" if model.entrance.biased else " The sum of a one-hot block stands in for the missing bias."
     span = f"{rows} {'spans' if setup.total == 1 else 'span'} {setup.spanned} of {model.dimensions} dimensions"
     meets = f"{span}: a row meets {_equations(setup.left)}"
-    if setup.spanned > max(SEARCHABLE * model.dimensions, PROVEN):
+    if setup.total > SEARCHABLE:
         return Finding(
-            what, "partly", f"{meets}; so many combinations meet them too that a search seldom ends.{anchor}"
+            what, "partly", f"{meets}; so many combinations may meet them too that a search leaves them open.{anchor}"
         )
     momentum = ", momentum or not" if setup.optimiser == "momentum" else ""
     local = f", exact over all {setup.steps} local steps{momentum}" if setup.steps > 1 else ""
@@ -261,9 +263,11 @@ def _exhaustion(setup: Setup) -> Finding:
         return Finding(what, "cannot", f"{_many(setup.total, 'row')} cannot all be independent.")
     only = " Over several local steps it is the only proof." if setup.steps > 1 else ""
     if setup.total <= PROVEN:
-        why = "A row that the others found do not add up to must be in the batch; with so few, that is each of them."
+        why = (
+            "A row that the others found do not add up to must be in the batch; with so few, nearly each is such a row."
+        )
         return Finding(what, "works", why + only)
-    why = "Rows that other rows add up to escape it: of 8 rows about half were proven in trials, of 16 none."
+    why = "Rows that other rows add up to escape it: in trials on three tables 38 to 74 % of 8 rows were proven, 0 to 35 % of 16."
     return Finding(what, "partly", why + only)
 
 
