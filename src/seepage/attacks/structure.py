@@ -5,13 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-import torch
-
 from seepage.attacks.exact.view import Layer, outputs_of, usable_layers
 from seepage.data import Layout
-from seepage.models import Learner, Tokens, factored_gradient, tokens_of
-
-SPARE_ROWS = 64  # many more rows than a layer has outputs, so that every unit that can fire does
+from seepage.models import Learner, Tokens, tokens_of
 
 
 @dataclass(frozen=True)
@@ -83,9 +79,9 @@ def structure_of(learner: Learner, layout: Layout) -> Structure:
     entrance = next((layer for layer in layers if layer.entrance), None)
     deep = [layer for layer in layers if not layer.affine] if entrance else []
     return Structure(
-        entrance=_depth(learner, layout.width, entrance) if entrance else None,
+        entrance=_depth(learner, entrance) if entrance else None,
         moved=entrance is None and any(layer.affine for layer in layers),
-        deep=tuple(_depth(learner, layout.width, layer) for layer in deep),
+        deep=tuple(_depth(learner, layer) for layer in deep),
         tokens=tokens_of(learner, layout.numeric, layout.sizes) if entrance is None else None,
         dropout=learner.has_noise,
         weighted=learner.positive_weight != 1 and outputs_of(learner, layout.width) > 1,
@@ -94,15 +90,6 @@ def structure_of(learner: Learner, layout: Layout) -> Structure:
     )
 
 
-def _depth(learner: Learner, width: int, layer: Layer) -> Depth:
-    module = learner.module.get_submodule(layer.name)
-    inputs, outputs = int(module.in_features), int(module.out_features)  # type: ignore[arg-type]
-    # Tried out: a LayerNorm behind a layer takes one direction from its slopes, a softmax one from the head's.
-    generator = torch.Generator().manual_seed(0)
-    x = torch.randn(2 * outputs + SPARE_ROWS, width, generator=generator).double()
-    y = torch.randint(0, max(outputs_of(learner, width), 2), (len(x),), generator=generator)
-    double = learner.double()
-    factors, _ = factored_gradient(double, {layer.name: [1]}, double.initial(), x, y)
-    values = torch.linalg.svdvals(factors[layer.name][0])
-    directions = int((values > 1e-9 * values[0]).sum())
-    return Depth(inputs + int(layer.biased), min(directions, layer.directions), layer.biased)
+def _depth(learner: Learner, layer: Layer) -> Depth:
+    inputs = int(learner.module.get_submodule(layer.name).in_features)  # type: ignore[arg-type]
+    return Depth(inputs + int(layer.biased), layer.directions, layer.biased)

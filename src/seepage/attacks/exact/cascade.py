@@ -14,7 +14,9 @@ from seepage.attacks.exact.certificate import LIMIT, distances
 from seepage.attacks.exact.handover import Masked
 from seepage.attacks.exact.search import Leaves, span_search
 from seepage.attacks.inversion import Inversion, Runs, fast
-from seepage.observation import Claim, Observation
+from seepage.attacks.inversion.numbers import Bounded
+from seepage.attacks.inversion.starts import Inside
+from seepage.observation import Claim, Observation, Space
 
 NEAR = 100.0  # times the limit: leaves whose numbers are fixed and that are further from the spans are no records
 
@@ -56,7 +58,7 @@ class Exact:
     starts: int = 10
     turns: int = 8
     nodes: int = 300_000
-    leaves: int = 3000
+    leaves: int = 15_000
     compile: Literal["no", "yes", "auto"] = "auto"
 
     def __post_init__(self) -> None:
@@ -69,6 +71,7 @@ class Exact:
         self, observations: Sequence[Observation], streams: Streams, *, progress: Progress = silent
     ) -> list[Claim]:
         cases = [Case(observation) for observation in observations]
+        space = observations[0].space if observations else None
         for turn in range(self.turns):
             for number, case in enumerate(cases):
                 progress("reading", number + 1, len(cases), f"turn {turn + 1}")
@@ -77,19 +80,22 @@ class Exact:
             waiting = [case for case in cases if case.searchable]
             if not waiting:
                 break
-            engine = self._engine(self.starts, self.start_steps)
+            engine = self._engine(self.starts, self.start_steps, space)
             found = self._runs(engine, waiting, streams.child("starts", turn), progress)
             for case, runs in zip(waiting, found, strict=True):
                 case.take(runs)
         left = [case for case in cases if not case.done and len(case.rows) + len(case.likely) < case.total]
-        engine = self._engine(self.restarts, self.steps)
+        engine = self._engine(self.restarts, self.steps, space)
         for case, runs in zip(left, self._runs(engine, left, streams.child("rest"), progress), strict=True):
             case.finish(runs, engine.pooled(runs, case.observation.space))
         return [case.claim() for case in cases]
 
-    def _engine(self, restarts: int, steps: int) -> Inversion:
+    def _engine(self, restarts: int, steps: int, space: Space | None = None) -> Inversion:
+        """The optimiser with what is known: absent categories left out, numbers inside their range."""
         plain = fast()
-        return replace(plain, restarts=restarts, steps=steps, start=Masked(start=plain.start), compile=self.compile)
+        engine = replace(plain, restarts=restarts, steps=steps, start=Masked(start=plain.start), compile=self.compile)
+        known = space is not None and space.layout.numeric and space.low is not None and space.scale is not None
+        return replace(engine, numbers=Bounded(), start=Inside(start=engine.start)) if known else engine
 
     def _search(self, case: Case) -> bool:
         """Search the span and take what is certain; True if something was, so that another search may find more."""

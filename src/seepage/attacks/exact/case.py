@@ -16,12 +16,13 @@ from seepage.attacks.exact.handover import smaller
 from seepage.attacks.exact.joint import best_set
 from seepage.attacks.exact.presence import State, presence_of
 from seepage.attacks.exact.search import Leaves
-from seepage.attacks.exact.single import polish, pull
+from seepage.attacks.exact.single import misses, polish, pull
 from seepage.attacks.exact.view import View, view_of
 from seepage.attacks.exact.whole import whole_members
 from seepage.attacks.inversion import Runs
 from seepage.observation import Claim, Observation
 
+MANY = 1500  # leaves that are polished to the end
 FEW = 12  # rows that are fitted together
 TURNS_IN_VAIN = 2
 DISTINCT = 0.1  # a row that is nearer to combinations of the others adds nothing
@@ -121,6 +122,10 @@ class Case:
     def take_leaves(self, leaves: Leaves) -> bool:
         """The same for the leaves of a complete search; True if something was peeled off."""
         numbers = leaves.numbers
+        if leaves.free and len(leaves.codes) > MANY:  # a short look tells which deserve a long one
+            rough = polish(self.view, leaves.codes, numbers, steps=3)
+            near = misses(self.view, self.view.rows_of(leaves.codes, rough)).square().sum(1).argsort()[:MANY]
+            leaves, numbers = replace(leaves, codes=leaves.codes[near], numbers=rough[near]), rough[near]
         if leaves.free or self.view.single:
             numbers = polish(self.view, leaves.codes, numbers)
         if self._peel(certify(self.view, leaves.codes, numbers)):

@@ -21,6 +21,7 @@ ROUNDING = 3e-8  # deviation of float32's relative rounding error
 # Of what the attacker computes itself: the client's float32 layers carry this relative error. The largest seen for true
 # records is 3e-7.
 FORWARD = 2e-7
+CLEAR = 8.0  # a direction of the records stands this much above the largest one of the error
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +100,8 @@ class Span:
 def span_of(gradient: Tensor, rows: int, floor: float, *, drifting: bool = False) -> Span:
     """The span of a layer's gradient.
 
-    The rank is where the singular values fall most steeply, not beyond ``rows`` and not below what the floor allows.
+    The rank counts the singular values that stand clearly above the error: above what float32 leaves, and above the
+    first one that so few rows cannot reach.
 
     Args:
         gradient: (outputs, inputs) in float64, with the bias as its last column.
@@ -110,13 +112,12 @@ def span_of(gradient: Tensor, rows: int, floor: float, *, drifting: bool = False
     left, values, right = torch.linalg.svd(gradient)
     outputs, inputs = gradient.shape
     least = floor * (outputs**0.5 + inputs**0.5)  # the largest singular value of an error of this deviation
-    count = min(rows, int((values > least / 2).sum()))
-    rank = 0
-    if drifting:
-        rank = min(rows, count)
-    elif count:
-        following = torch.cat([values[1:], values.new_zeros(1)]).clamp(min=least / 4)
-        rank = int((values[:count] / following[:count]).argmax()) + 1
+    # A batch of this many rows cannot reach the next singular values: they are error, whatever the error is.
+    noise = least
+    if rows < len(values):
+        deviation = float(values[rows:].square().sum() / ((outputs - rows) * (inputs - rows))) ** 0.5
+        noise = max(float(values[rows]), deviation * (outputs**0.5 + inputs**0.5), least)
+    rank = min(rows, int((values > (1 if drifting else CLEAR) * noise).sum()))
     free = max((outputs - rank) * (inputs - rank), 1)
     error = max(float(values[rank:].square().sum() / free) ** 0.5, floor / 4)
     return Span(values, right[:rank], right[rank:], left[:, :rank], left[:, rank:], error)

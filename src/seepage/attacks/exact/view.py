@@ -24,7 +24,8 @@ class Layer:
         biased: it has a bias, so its inputs carry a 1.
         entrance: its inputs are the rows themselves.
         affine: its inputs are an affine function of the rows, so combinations of records look like records to it.
-        directions: how many independent slopes it can have: its outputs, or one less than the classes for the head.
+        directions: how many independent slopes records can have there: its outputs, less what a LayerNorm behind it
+            or a softmax takes.
     """
 
     name: str
@@ -247,16 +248,27 @@ def usable_layers(learner: Learner, width: int) -> tuple[Layer, ...]:
         clear = [bool(torch.equal(one, other)) for one, other in zip(clean, noisy, strict=True)]
     else:
         clear = [True] * len(names)
-    outputs = outputs_of(learner, width)
+    directions = _directions(learner, width, names)
     layers = []
     for place, (name, inputs) in enumerate(zip(names, clean, strict=True)):
-        module = learner.module.get_submodule(name)
-        head = place == len(names) - 1 and module.out_features == outputs
-        directions = max(outputs - 1, 1) if head else int(module.out_features)  # type: ignore[arg-type]
         if clear[place]:
             entrance = inputs.shape == x.shape and bool(torch.equal(inputs, x))
-            layers.append(Layer(name, module.bias is not None, entrance, _is_affine(inputs), directions))
+            biased = learner.module.get_submodule(name).bias is not None
+            layers.append(Layer(name, biased, entrance, _is_affine(inputs), directions[place]))
     return tuple(layers)
+
+
+def _directions(learner: Learner, width: int, names: list[str]) -> list[int]:
+    """How many independent slopes records have at each of these layers: tried out on many random rows."""
+    if not names:
+        return []
+    most = max(parameter.shape[0] for name, parameter in learner.initial().items() if name.endswith("weight"))
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(2 * most + 64, width, generator=generator)
+    y = torch.randint(0, max(outputs_of(learner, width), 2), (len(x),), generator=generator)
+    factors, _ = factored_gradient(learner, {name: [1] for name in names}, learner.initial(), x, y)
+    values = [torch.linalg.svdvals(factors[name][0].double()) for name in names]
+    return [int((each > 3e-6 * each[0]).sum()) for each in values]
 
 
 def _is_affine(inputs: Tensor) -> bool:

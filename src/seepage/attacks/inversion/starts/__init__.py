@@ -9,6 +9,7 @@ from torch import Tensor
 
 from seepage.attacks.inversion.categories import Categories
 from seepage.attacks.inversion.starts.gaussian import Gaussian
+from seepage.attacks.inversion.starts.inside import Inside
 from seepage.attacks.inversion.starts.marginals import FromMarginals
 from seepage.attacks.inversion.starts.uniform import Uniform
 from seepage.observation import Observation
@@ -22,4 +23,4 @@ class Start(Protocol):
     def __call__(self, shape: tuple[int, ...], observation: Observation, generator: torch.Generator) -> Tensor: ...
 
 
-__all__ = ["FromMarginals", "Gaussian", "Start", "Uniform"]
+__all__ = ["FromMarginals", "Gaussian", "Inside", "Start", "Uniform"]
