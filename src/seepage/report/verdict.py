@@ -225,8 +225,13 @@ def _people(leak: Leak) -> list[str]:
     """How many people's rows were read, and how many of them with a proof; only where an attack proves rows."""
     if leak.rows_certified is None:
         return []
-    people = "the one person" if leak.rows == 1 else f"the {count(leak.rows)} people"
-    read = f"Of {people} in the attacked batches, the rows of {count(leak.rows_exact)} were read exactly"
+    if leak.rows_exact == leak.rows:
+        read = "The row of the one attacked person was read exactly" if leak.rows == 1 else (
+            f"The rows of all {count(leak.rows)} people in the attacked batches were read exactly"
+        )  # fmt: skip
+    else:
+        people = f"the {count(leak.rows)} people in the attacked batches"
+        read = f"Of {people}, the rows of {count(leak.rows_exact)} were read exactly"
     if not leak.rows_certified:
         return [f"{read}; the attacker cannot tell which, for none of them is certified."]
     proven = "all of them" if leak.rows_certified == leak.rows_exact else count(leak.rows_certified)

@@ -15,6 +15,7 @@ from seepage.attacks.exact.closed import Cells, read_single
 from seepage.attacks.exact.handover import smaller
 from seepage.attacks.exact.joint import best_set
 from seepage.attacks.exact.presence import State, presence_of
+from seepage.attacks.exact.reasons import reason
 from seepage.attacks.exact.search import Leaves
 from seepage.attacks.exact.single import misses, polish, pull
 from seepage.attacks.exact.view import View, view_of
@@ -37,7 +38,10 @@ class Case:
         view: what is left of it.
         rows, labels: certified rows as inputs, and their labels (NaN where not known), in the order they were found.
         likely: rows that are probably right, where certain ones cannot be subtracted.
+        cells: what was read of a single row in closed form.
         vain: turns without a find.
+        estimate: what the optimiser says about the rest.
+        why: what stands between this update and a certificate for every row.
     """
 
     observation: Observation
@@ -48,6 +52,7 @@ class Case:
     cells: Cells | None = None
     vain: int = 0
     estimate: Claim | None = None
+    why: str = ""
 
     def __post_init__(self) -> None:
         width = self.observation.layout.width
@@ -62,6 +67,7 @@ class Case:
         # A column in which nobody seems to have anything says nothing.
         allowed = tuple(new if bool(new.any()) else old for new, old in zip(seen, view.allowed, strict=True))
         self.view = replace(view, allowed=allowed)
+        self.why = reason(self.view, self.total)
         self.cells = read_single(self.observation)
         if self.cells is not None and self.cells.complete:
             codes, numbers = torch.from_numpy(self.cells.codes)[None], torch.from_numpy(self.cells.numbers)[None]
@@ -271,8 +277,12 @@ class Case:
             doubt=doubt,
             certified=certified,
             loss=estimate.loss if estimate is not None else None,
-            note=f"{int(certified.sum())} of {self.total} rows are certified.",
+            note=self._note(),
         )
+
+    def _note(self) -> str:
+        said = f"{len(self.rows)} of {self.total} rows are certified."
+        return said if len(self.rows) == self.total else f"{said} {self.why}"
 
     def _read(self, rows: np.ndarray) -> np.ndarray:
         """Estimated rows with the cells that were read in closed form."""

@@ -1,0 +1,96 @@
+"""A false certificate is the worst bug there can be: look for one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seepage.attacks.exact.certificate import certify
+from seepage.attacks.exact.view import view_of
+from seepage.data import Layout
+from seepage.models import MLP, make_learner
+from seepage.observation import Exchange, Observation, Space
+from tests.attacks.exact.adversary import false_rows, make_world
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**9))
+def test_no_row_is_certified_that_is_no_record(seed: int) -> None:
+    _, complaints = false_rows(make_world(seed))
+    assert complaints == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(20))
+def test_ten_thousand_updates_give_no_false_certificate(part: int) -> None:
+    certified = 0
+    for seed in range(500 * part, 500 * (part + 1)):
+        found, complaints = false_rows(make_world(seed))
+        certified += found
+        assert complaints == []
+    assert certified > 300  # the test must have had something to object to
+
+
+def an_update(codes: np.ndarray, numbers: np.ndarray, labels: np.ndarray, width: int = 40) -> Observation:
+    sizes = (4, 3, 5)
+    learner = make_learner(MLP(width=width, activation="relu", norm="none"), 2, sizes, "binary", 2, seed=3)
+    x = np.concatenate([numbers, *(np.eye(size)[codes[:, j]] for j, size in enumerate(sizes))], 1)
+    parameters = learner.initial()
+    update = learner.gradient(parameters, torch.from_numpy(x).float(), torch.from_numpy(labels))
+    return Observation(
+        learner=learner,
+        space=Space(layout=Layout(2, sizes)),
+        parameters=parameters,
+        update=update,
+        exchange=Exchange(protocol="fedsgd", rows=len(codes), batch_size=len(codes)),
+    )
+
+
+CODES = np.array([[0, 1, 2], [1, 1, 2], [1, 2, 3], [0, 2, 3], [3, 0, 4], [2, 1, 0]])
+NUMBERS = np.array([[0.1, -1.2], [0.7, 0.3], [-0.4, 1.1], [-1.0, -0.4], [1.5, 0.2], [-0.3, 0.9]])
+LABELS = np.array([0, 1, 0, 1, 1, 0])
+
+
+def test_every_record_is_certified_with_its_label() -> None:
+    view = view_of(an_update(CODES, NUMBERS, LABELS))
+    found = certify(view, torch.from_numpy(CODES), torch.from_numpy(NUMBERS))
+    assert sorted(map(tuple, found.codes.tolist())) == sorted(map(tuple, CODES.tolist()))
+    for codes, label in zip(found.codes.tolist(), found.labels.tolist(), strict=True):
+        assert label == LABELS[CODES.tolist().index(codes)]
+
+
+def test_a_combination_of_three_records_is_not() -> None:
+    """Rows 0 + 2 - 1 have valid categories and lie in the span of the first layer exactly."""
+    numbers = NUMBERS[0] + NUMBERS[2] - NUMBERS[1]
+    view = view_of(an_update(CODES[[0, 1, 2, 4, 5]], NUMBERS[[0, 1, 2, 4, 5]], LABELS[[0, 1, 2, 4, 5]]))
+    codes = torch.tensor([[0, 2, 3]])
+    entrance = view.entrance
+    assert entrance is not None
+    x = view.rows_of(codes, torch.from_numpy(numbers)[None])
+    assert float(entrance.distance(view.inputs(x)[0])) < 3
+    assert len(certify(view, codes, torch.from_numpy(numbers)[None])) == 0
+
+
+def test_equal_records_are_counted() -> None:
+    twice = [0, 0, 1, 2, 4]
+    view = view_of(an_update(CODES[twice], NUMBERS[twice], LABELS[twice]))
+    found = certify(view, torch.from_numpy(CODES[:1]), torch.from_numpy(NUMBERS[:1]))
+    assert found.copies.tolist() == [2]
+    assert found.labels.tolist() == [0.0]
+
+
+def test_too_few_equations_give_no_certificate() -> None:
+    """Six rows use up layers of four: whatever is proposed, nothing can be proven."""
+    view = view_of(an_update(CODES, NUMBERS, LABELS, width=4))
+    assert len(certify(view, torch.from_numpy(CODES), torch.from_numpy(NUMBERS))) == 0
+
+
+def test_noise_takes_the_certificate_away() -> None:
+    observation = an_update(CODES, NUMBERS, LABELS)
+    generator = torch.Generator().manual_seed(0)
+    loud = {name: v + 0.05 * torch.randn(v.shape, generator=generator) for name, v in observation.update.items()}
+    view = view_of(Observation(**(observation.__dict__ | {"update": loud})))
+    assert len(certify(view, torch.from_numpy(CODES), torch.from_numpy(NUMBERS))) == 0
