@@ -13,7 +13,7 @@ from seepage.attacks.exact.joint import Fit, certain, fit
 from seepage.attacks.exact.presence import State, presence_of
 from seepage.attacks.exact.search import span_search
 from seepage.attacks.exact.single import polish, pull
-from seepage.attacks.exact.view import View, category_codes, view_of
+from seepage.attacks.exact.view import View, view_of
 from seepage.data import Layout
 from seepage.models import MLP, make_learner
 from seepage.observation import Exchange, Observation, Space
@@ -203,4 +203,21 @@ def _false_set(world: World, view: View, rng: np.random.Generator) -> list[str]:
     return [] if right else [f"certified a set that is not the batch; {world.said}"]
 
 
-__all__ = ["category_codes", "false_rows", "make_world"]
+def an_update(codes: np.ndarray, numbers: np.ndarray, labels: np.ndarray, width: int = 40) -> Observation:
+    sizes = (4, 3, 5)
+    learner = make_learner(MLP(width=width, activation="relu", norm="none"), 2, sizes, "binary", 2, seed=3)
+    x = np.concatenate([numbers, *(np.eye(size)[codes[:, j]] for j, size in enumerate(sizes))], 1)
+    parameters = learner.initial()
+    update = learner.gradient(parameters, torch.from_numpy(x).float(), torch.from_numpy(labels))
+    return Observation(
+        learner=learner,
+        space=Space(layout=Layout(2, sizes)),
+        parameters=parameters,
+        update=update,
+        exchange=Exchange(protocol="fedsgd", rows=len(codes), batch_size=len(codes)),
+    )
+
+
+CODES = np.array([[0, 1, 2], [1, 1, 2], [1, 2, 3], [0, 2, 3], [3, 0, 4], [2, 1, 0]])
+NUMBERS = np.array([[0.1, -1.2], [0.7, 0.3], [-0.4, 1.1], [-1.0, -0.4], [1.5, 0.2], [-0.3, 0.9]])
+LABELS = np.array([0, 1, 0, 1, 1, 0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -10,10 +9,8 @@ from hypothesis import strategies as st
 
 from seepage.attacks.exact.certificate import certify
 from seepage.attacks.exact.view import view_of
-from seepage.data import Layout
-from seepage.models import MLP, make_learner
-from seepage.observation import Exchange, Observation, Space
-from tests.attacks.exact.adversary import false_rows, make_world
+from seepage.observation import Observation
+from tests.attacks.exact.adversary import CODES, LABELS, NUMBERS, an_update, false_rows, make_world
 
 
 @settings(max_examples=25, deadline=None)
@@ -32,26 +29,6 @@ def test_ten_thousand_updates_give_no_false_certificate(part: int) -> None:
         certified += found
         assert complaints == []
     assert certified > 300  # the test must have had something to object to
-
-
-def an_update(codes: np.ndarray, numbers: np.ndarray, labels: np.ndarray, width: int = 40) -> Observation:
-    sizes = (4, 3, 5)
-    learner = make_learner(MLP(width=width, activation="relu", norm="none"), 2, sizes, "binary", 2, seed=3)
-    x = np.concatenate([numbers, *(np.eye(size)[codes[:, j]] for j, size in enumerate(sizes))], 1)
-    parameters = learner.initial()
-    update = learner.gradient(parameters, torch.from_numpy(x).float(), torch.from_numpy(labels))
-    return Observation(
-        learner=learner,
-        space=Space(layout=Layout(2, sizes)),
-        parameters=parameters,
-        update=update,
-        exchange=Exchange(protocol="fedsgd", rows=len(codes), batch_size=len(codes)),
-    )
-
-
-CODES = np.array([[0, 1, 2], [1, 1, 2], [1, 2, 3], [0, 2, 3], [3, 0, 4], [2, 1, 0]])
-NUMBERS = np.array([[0.1, -1.2], [0.7, 0.3], [-0.4, 1.1], [-1.0, -0.4], [1.5, 0.2], [-0.3, 0.9]])
-LABELS = np.array([0, 1, 0, 1, 1, 0])
 
 
 def test_every_record_is_certified_with_its_label() -> None:
