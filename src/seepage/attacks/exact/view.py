@@ -173,10 +173,23 @@ def view_of(observation: Observation) -> View:
         for entry in allowed:
             entry[-1] = False  # the slot of unknown categories
     view = View(
-        learner=double_of(learner) if layers else learner, plain=learner, space=space, parameters=parameters, gradient=gradient,
-        rows=exchange.rows, total=exchange.rows, single=steps == 1, floors=floors, layers=layers, spans=(), codes=codes,
-        low=low, high=high, allowed=allowed, whole=whole_numbers(space),
-    )  # fmt: skip
+        learner=double_of(learner) if layers else learner,
+        plain=learner,
+        space=space,
+        parameters=parameters,
+        gradient=gradient,
+        rows=exchange.rows,
+        total=exchange.rows,
+        single=steps == 1,
+        floors=floors,
+        layers=layers,
+        spans=(),
+        codes=codes,
+        low=low,
+        high=high,
+        allowed=allowed,
+        whole=whole_numbers(space),
+    )
     spans = view.fresh_spans()
     # A span tells about single records only where their slopes are independent: not where the layer is used up.
     kept = [
