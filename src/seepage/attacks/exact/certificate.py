@@ -3,12 +3,12 @@ r"""When a row may be called read, not guessed.
 **Guarantee.** A certified row is a record of the batch: its categories are right and its numbers are right within
 ``PRECISE`` deviations. It rests on one of two arguments.
 
-*Layers.* The row's input lies in the span of the first layer **and** its hidden inputs lie in the spans of the deeper
-layers, each within ``LIMIT`` times what the update's own error explains. Combinations such as r1 + r2 - r3 pass the
-first layer, never the deeper ones: they are not linear. Chance is ruled out by counting: the deeper layers' equations,
-less the numbers they had to determine, times the decimal digits each one was met with, must be ``DIGITS`` at least. The
-nearest rival (one category changed, numbers fitted again) must fail clearly. Where the row's own gradient can be
-computed, it must also lie in the column space and have weight 1/n in the gradient (Wedderburn), which gives its label.
+*Layers.* The row's input lies in the span of the first layer, its hidden inputs lie in the spans of the deeper layers,
+and where the row's own gradient can be computed, its slopes lie in the column space and have weight 1/n in the gradient
+(Wedderburn), which gives its label; each within ``LIMIT`` times what the update's own error explains. Combinations such
+as r1 + r2 - r3 pass the first layer, but neither deeper inputs nor slopes are linear. Chance is ruled out by counting:
+the equations of deeper inputs and slopes, less the numbers they had to determine, times the decimal digits each one was
+met with, must be ``DIGITS`` at least. The nearest rival (one category changed, numbers fitted again) must fail clearly.
 
 *Exhaustion.* The search of the span was complete, so all records are among its leaves, and the span has as many
 dimensions as there are records. A leaf without which the leaves would not span it is a record. This needs the first
@@ -72,7 +72,7 @@ def distances(view: View, x: Tensor) -> Tensor:
 
 def certify(view: View, codes: Tensor, numbers: Tensor) -> Rows:
     """The rows among these candidates that the layers certify, each once."""
-    if not len(codes) or not view.deep or not view.single:
+    if not len(codes) or not view.single or not (view.deep or (view.peelable and view.layers)):
         return nothing(view)
     x = view.rows_of(codes, numbers)
     distance = distances(view, x)
@@ -86,7 +86,7 @@ def certify(view: View, codes: Tensor, numbers: Tensor) -> Rows:
     labels, copies, left = accepted(view, codes, numbers)
     sound = fits & (copies > 0)
     codes, numbers, labels, copies = codes[sound], numbers[sound], labels[sound], copies[sound]
-    evident = _evident(view, codes, numbers, left)
+    evident = _evident(view, codes, numbers, labels, left)
     if not view.peelable:
         evident &= _independent(view, view.rows_of(codes, numbers))
     return Rows(codes[evident], numbers[evident], labels[evident], copies[evident])
@@ -119,7 +119,7 @@ def _labels(view: View, x: Tensor, limit: float) -> tuple[Tensor, Tensor, int]:
     rows = len(x)
     if not view.peelable:
         return x.new_full((rows,), torch.nan), torch.ones(rows, dtype=torch.long), 0
-    place = max(range(len(view.spans)), key=lambda k: (view.spans[k].rank, not view.layers[k].affine))
+    place = _telling_layer(view)
     span, vectors = view.spans[place], view.inputs(x)[place]
     if view.learner.task == "regression":
         return _targets(view, x, place, limit)
@@ -159,23 +159,40 @@ def _targets(view: View, x: Tensor, place: int, limit: float) -> tuple[Tensor, T
     return target, fits.long(), span.left_outside.shape[1]
 
 
-def _evident(view: View, codes: Tensor, numbers: Tensor, left: int) -> Tensor:
+def _evident(view: View, codes: Tensor, numbers: Tensor, labels: Tensor, left: int) -> Tensor:
     """(rows,) enough equations, met with enough digits, numbers precise, and no rival near."""
     if not len(codes):
         return torch.zeros(0, dtype=torch.bool)
-    inputs = view.inputs(view.rows_of(codes, numbers))
-    deep = view.deep
+    x = view.rows_of(codes, numbers)
+    inputs = view.inputs(x)
     digits = []
-    for k in deep:
+    for k in view.deep:
         span, length = view.spans[k], inputs[k].norm(dim=1)
         typical = length * (span.equations / inputs[k].shape[1]) ** 0.5  # of a vector that has nothing to do with it
         digits.append((typical / (span.tolerance(inputs[k]) * LIMIT).clamp(min=1e-300)).log10())
-    spare = sum(view.spans[k].equations for k in deep) + left - _undetermined(view)
+    if left:
+        digits.append(_slope_digits(view, x, labels))
+    spare = sum(view.spans[k].equations for k in view.deep) + left - _undetermined(view)
     enough = spare * torch.stack(digits).amin(0).clamp(min=0) >= DIGITS
     held = view.whole.expand(len(codes), -1)
     tolerance = tolerances(view, view.rows_of(codes, numbers))
     precise = (number_errors(view, codes, numbers, held) * tolerance[:, None] < PRECISE).all(1)
     return enough & precise & _no_rival(view, codes, numbers, tolerance)
+
+
+def _slope_digits(view: View, x: Tensor, labels: Tensor) -> Tensor:
+    """(rows,) the decimal digits with which a row's slopes are known to lie in the column space."""
+    place = _telling_layer(view)
+    span = view.spans[place]
+    slopes = view.slopes(x, labels if view.learner.task == "regression" else labels.nan_to_num(0).long())[place]
+    typical = slopes.square().sum(1).sqrt() * (max(span.left_outside.shape[1], 1) / slopes.shape[1]) ** 0.5
+    digits: Tensor = (typical / (span.slope_tolerance(slopes) * LIMIT).clamp(min=1e-300)).log10()
+    return digits
+
+
+def _telling_layer(view: View) -> int:
+    """The layer in which most records are independent: there each has a slope and a weight of its own."""
+    return max(range(len(view.spans)), key=lambda k: (view.spans[k].rank, not view.layers[k].affine))
 
 
 def _independent(view: View, x: Tensor) -> Tensor:

@@ -67,17 +67,16 @@ class Span:
 
     def distance(self, vectors: Tensor) -> Tensor:
         """(rows,) distance to the row space in units of what the error explains: about 1 for a record's input."""
-        inside = (vectors @ self.right.T / self.values[: self.rank]).square().sum(-1)
-        own = FORWARD**2 * vectors.square().sum(-1)
-        expected = inside * self.error**2 * self.equations + own
-        return ((vectors @ self.outside.T).square().sum(-1) / expected.clamp(min=1e-300)).sqrt()
+        return (vectors @ self.outside.T).square().sum(-1).sqrt() / self.tolerance(vectors).clamp(min=1e-150)
 
     def slope_distance(self, slopes: Tensor) -> Tensor:
         """(rows,) the same for the column space."""
+        return (slopes @ self.left_outside).square().sum(-1).sqrt() / self.slope_tolerance(slopes).clamp(min=1e-150)
+
+    def slope_tolerance(self, slopes: Tensor) -> Tensor:
+        """(rows,) the distance to the column space that the error explains."""
         inside = (slopes @ self.left / self.values[: self.rank]).square().sum(-1)
-        own = FORWARD**2 * slopes.square().sum(-1)
-        expected = inside * self.error**2 * self.left_outside.shape[1] + own
-        return ((slopes @ self.left_outside).square().sum(-1) / expected.clamp(min=1e-300)).sqrt()
+        return (inside * self.error**2 * self.left_outside.shape[1] + FORWARD**2 * slopes.square().sum(-1)).sqrt()
 
     def tolerance(self, vectors: Tensor) -> Tensor:
         """(rows,) the distance to the row space that the error explains."""
