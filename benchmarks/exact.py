@@ -62,7 +62,7 @@ def all_settings() -> list[Setting]:
         for name in ("german_credit", "law_school", "bank_marketing", "clinic")
         for b in (8, 16)
     ]
-    one_row = [("ft_transformer", 0.0), ("ft_transformer", 0.05), ("tabnet", 0.0), ("resnet", 0.0), ("linear", 0.0)]
+    one_row = [("ft_transformer", 0.0), ("ft_transformer", 0.05), ("resnet", 0.0), ("linear", 0.0)]
     cells += [
         Setting("single", f"{model}, exposure {e:g}, batch 1", 1, "adult", e, {"model": model}) for model, e in one_row
     ]

@@ -122,5 +122,5 @@ class Exact:
 
 
 def _chosen(leaves: Leaves, keep: Tensor) -> Leaves:
-    """Some leaves; what was left out is known not to be a record, so the search stays complete."""
-    return replace(leaves, codes=leaves.codes[keep], numbers=leaves.numbers[keep])
+    """Some leaves. They are no complete list any more: a weak record may be among those left out."""
+    return replace(leaves, codes=leaves.codes[keep], numbers=leaves.numbers[keep], complete=False)

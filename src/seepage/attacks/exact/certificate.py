@@ -28,6 +28,7 @@ from torch import Tensor
 
 from seepage.attacks.exact.search import Leaves
 from seepage.attacks.exact.single import misses, number_errors, polish, slopes_by_numbers
+from seepage.attacks.exact.span import Span
 from seepage.attacks.exact.view import View
 from seepage.attacks.exact.whole import put_whole
 
@@ -251,5 +252,16 @@ def exhausted(view: View, leaves: Leaves) -> Tensor:
     left, values, _ = torch.linalg.svd(vectors, full_matrices=False)
     if int((values > 1e-6 * values[0]).sum()) < span.rank:
         return none
-    needed: Tensor = left.square().sum(1) > 1 - 1e-6
-    return needed
+    needed = left.square().sum(1) > 1 - 1e-6
+    return needed & _precise(span, x, view.numeric)
+
+
+def _precise(span: Span, x: Tensor, numeric: int) -> Tensor:
+    """(rows,) whether the first layer alone determines the numbers well enough."""
+    tolerance = span.tolerance(torch.cat([x, x.new_ones(len(x), 1)], 1)[:, : span.right.shape[1]]) * LIMIT
+    if not numeric:
+        return torch.ones(len(x), dtype=torch.bool)
+    smallest = torch.linalg.svdvals(span.outside[:, :numeric])
+    if len(smallest) < numeric:
+        return torch.zeros(len(x), dtype=torch.bool)
+    return tolerance < PRECISE * smallest[-1]
