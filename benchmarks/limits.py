@@ -174,7 +174,7 @@ PANELS: list[tuple[str, str, list[tuple[str, Callable[[int], list[Update]]]]]] =
     ("DP-SGD, clip 1", "noise multiplier",
      _series(["1e-6", "1e-4", "1e-3", "1e-2", "0.1", "1"], "dp_sgd:clip=1:noise={}")),
     ("DP-SGD, no noise", "clip", _series(["100", "10", "3", "1", "0.1"], "dp_sgd:noise=1e-9:clip={}")),
-    ("Quantisation", "bits of an entry", _series(["24", "20", "16", "12", "8", "4"], "quantisation:{}")),
+    ("Quantisation", "bits of an entry", _series(["16", "12", "10", "8", "6", "4"], "quantisation:{}")),
     ("Top-k", "share of entries sent", _series(["1", "0.99", "0.9", "0.5", "0.1"], "top_k:{}")),
     ("Secure aggregation", "clients (16 rows each)", [(str(n), aggregated(n)) for n in (1, 2, 4, 5, 6, 7, 8)]),
     ("Adam at the clients", "local steps", [(str(n), trained(n, adam)) for n in (1, 2, 5)]),

@@ -19,7 +19,7 @@ from seepage.models import MLP, make_learner
 from seepage.observation import Exchange, Observation, Space
 
 ACTIVATIONS = ("relu", "gelu", "tanh", "leaky_relu", "sigmoid")
-KINDS = ("plain", "equal rows", "near rows", "combination", "same categories", "point masses")
+KINDS = ("plain", "equal rows", "near rows", "combination", "same categories", "point masses", "one number apart")
 WRONG = 0.05  # a certified number that is further off than this is wrong
 
 
@@ -55,7 +55,7 @@ def make_world(seed: int) -> World:
     labels = rng.normal(size=rows) if task == "regression" else rng.integers(0, classes, rows)
     x = torch.from_numpy(np.concatenate([numbers, *(np.eye(k)[codes[:, j]] for j, k in enumerate(sizes))], 1)).float()
     y = torch.from_numpy(labels).float() if task == "regression" else torch.from_numpy(labels)
-    gain = float(rng.choice([1.0, 1.0, 3.0]))  # a trained net has larger weights
+    gain = float(rng.choice([1.0, 1.0, 3.0, 0.3]))  # a trained net has larger weights
     parameters = {name: value * gain for name, value in learner.initial().items()}
     steps = int(rng.choice([1, 1, 1, 3]))
     noisy = learner.has_noise
@@ -91,6 +91,10 @@ def _batch(
         codes[1], numbers[1] = codes[0], numbers[0]
     if kind == "near rows" and rows > 1:
         codes[1], numbers[1] = codes[0], numbers[0] + 10 ** rng.uniform(-3, 0) * rng.normal(size=numeric)
+    if kind == "one number apart" and numeric:  # some on the same side of every ReLU, with nearly equal outputs
+        group = min(rows, int(rng.integers(2, 5)))
+        codes[:group], numbers[:group] = codes[0], numbers[0]
+        numbers[:group, 0] += rng.choice([0.1, 0.3]) * np.arange(group)
     if kind == "combination" and rows > 3:  # r0 + r1 - r2 = r3, all there
         codes[1:4], numbers[3] = codes[0], numbers[0] + numbers[1] - numbers[2]
         first, second = rng.integers(0, len(sizes), 2)
@@ -148,16 +152,18 @@ def false_rows(world: World) -> tuple[int, list[str]]:
         found.append(certify(view, leaves.codes, polish(view, leaves.codes, leaves.numbers)))
         proven = exhausted(view, leaves)
         unknown = torch.full((int(proven.sum()),), torch.nan)
-        found.append(Rows(leaves.codes[proven], leaves.numbers[proven], unknown, unknown))
+        found.append(Rows(leaves.codes[proven], leaves.numbers[proven], unknown, unknown, proven[proven]))
     for rows in found:
         complaints += _complaints(world, rows)
     complaints += _false_set(world, view, rng)
-    return sum(len(rows) for rows in found), complaints
+    return sum(int(rows.certain.sum()) for rows in found), complaints
 
 
 def _complaints(world: World, rows: Rows) -> list[str]:
     said = []
-    for codes, numbers, label in zip(rows.codes.numpy(), rows.numbers.numpy(), rows.labels.tolist(), strict=True):
+    sure = rows.certain
+    every = zip(rows.codes[sure].numpy(), rows.numbers[sure].numpy(), rows.labels[sure].tolist(), strict=True)
+    for codes, numbers, label in every:
         same = (world.codes == codes).all(1) & (np.abs(world.numbers - numbers) < WRONG).all(1)
         if not same.any():
             said.append(f"certified {codes} {numbers}, which is no record; {world.said}")

@@ -57,6 +57,7 @@ def test_equal_records_are_counted() -> None:
     found = certify(view, torch.from_numpy(CODES[:1]), torch.from_numpy(NUMBERS[:1]))
     assert found.copies.tolist() == [2]
     assert found.labels.tolist() == [0.0]
+    assert not found.certain.any()  # two records with nearly these numbers would look the same
 
 
 def test_too_few_equations_give_no_certificate() -> None:

@@ -36,7 +36,9 @@ class Case:
     Args:
         observation: what the server saw.
         view: what is left of it.
-        rows, labels: certified rows as inputs, and their labels (NaN where not known), in the order they were found.
+        rows, labels: rows that were read, as inputs, and their labels (NaN where not known), in the order they were
+            found.
+        certain: which of them are certified.
         likely: rows that are probably right, where certain ones cannot be subtracted.
         cells: what was read of a single row in closed form.
         vain: turns without a find.
@@ -48,6 +50,7 @@ class Case:
     view: View = field(init=False)
     rows: Tensor = field(init=False)
     labels: Tensor = field(init=False)
+    certain: Tensor = field(init=False)
     likely: Tensor = field(init=False)
     cells: Cells | None = None
     vain: int = 0
@@ -57,7 +60,7 @@ class Case:
     def __post_init__(self) -> None:
         width = self.observation.layout.width
         self.rows, self.labels = torch.zeros(0, width).double(), torch.zeros(0).double()
-        self.likely = self.rows
+        self.likely, self.certain = self.rows, torch.zeros(0, dtype=torch.bool)
         if not self.observation.finite:
             self.estimate = Claim(outcome=Outcome.NOT_APPLICABLE, note="The update is zero or holds NaN or infinity.")
             return
@@ -161,15 +164,15 @@ class Case:
 
     def _peel(self, found: Rows) -> bool:
         x = self.view.rows_of(found.codes, found.numbers).repeat_interleave(found.copies, 0)
-        labels = found.labels.repeat_interleave(found.copies)
+        labels, certain = (each.repeat_interleave(found.copies) for each in (found.labels, found.certain))
         if not len(x) or len(x) > self.view.rows:
             return False
         if not self.view.peelable:
-            self._keep_new(x)
+            self._keep_new(x[certain])
             return False
         regression = self.view.learner.task == "regression"
         self.view = self.view.without(x, labels if regression else labels.long())
-        self._add(x, labels)
+        self._add(x, labels, certain)
         self.vain = 0
         return True
 
@@ -179,9 +182,11 @@ class Case:
         if new:
             self._add(torch.stack(new), torch.full((len(new),), torch.nan).double())
 
-    def _add(self, x: Tensor, labels: Tensor) -> None:
+    def _add(self, x: Tensor, labels: Tensor, certain: Tensor | None = None) -> None:
+        sure = torch.ones(len(x), dtype=torch.bool) if certain is None else certain
         self.rows = torch.cat([self.rows, x])[: self.total]
         self.labels = torch.cat([self.labels, labels])[: self.total]
+        self.certain = torch.cat([self.certain, sure])[: self.total]
 
     def _remember(self, codes: Tensor, numbers: Tensor) -> None:
         """Where nothing is subtracted: the best fitting rows that are independent of each other, then any others."""
@@ -255,9 +260,10 @@ class Case:
         known = torch.cat([self.rows, self.likely])[: self.total].numpy()
         columns = self.observation.layout.numeric + len(self.observation.layout.sizes)
         doubt = np.zeros((len(known), columns))
+        doubt[: len(self.rows)][~self.certain.numpy()] = np.nan
         doubt[len(self.rows) :] = np.nan
         rows, labels = known, self.labels.numpy()
-        outcome = Outcome.OK if len(self.rows) == self.total else Outcome.BUDGET_SPENT
+        outcome = Outcome.OK if len(self.rows) == self.total and bool(self.certain.all()) else Outcome.BUDGET_SPENT
         if estimate is not None and estimate.rows is not None and len(known) < self.total:
             unsure = estimate.doubt if estimate.doubt is not None else np.full((len(estimate.rows), columns), np.nan)
             left = _others(estimate.rows, known, self.total)[: self.total - len(known)]
@@ -269,7 +275,8 @@ class Case:
                 labels = np.zeros(0)
             labels = np.concatenate([labels, estimate.labels]) if estimate.labels is not None else np.zeros(0)
             outcome = estimate.outcome
-        certified = np.arange(self.total) < len(self.rows)
+        certified = np.zeros(self.total, dtype=bool)
+        certified[: len(self.rows)] = self.certain.numpy()
         return Claim(
             outcome=outcome,
             rows=rows,
@@ -281,8 +288,9 @@ class Case:
         )
 
     def _note(self) -> str:
-        said = f"{len(self.rows)} of {self.total} rows are certified."
-        return said if len(self.rows) == self.total else f"{said} {self.why}"
+        count = int(self.certain.sum())
+        said = f"{count} of {self.total} rows are certified."
+        return said if count == self.total else f"{said} {self.why}"
 
     def _read(self, rows: np.ndarray) -> np.ndarray:
         """Estimated rows with the cells that were read in closed form."""

@@ -36,6 +36,7 @@ LIMIT = 6.0  # distance to a span in units of the expected error; true records s
 DIGITS = 14.0  # decimal digits of evidence; less than 1e6 rows are tried against it
 PRECISE = 0.02  # deviations of a number
 RIVAL = 10.0  # the nearest rival is this many times the limit away
+WEIGHT = 1e-3  # a weight that is less well known could be that of two records that the error hides as one
 COPIES = 3  # records that may be equal
 SAME = 0.05  # rows whose inputs differ by less are the same
 
@@ -46,14 +47,18 @@ class Rows:
 
     Args:
         codes, numbers: (rows, columns).
-        labels: (rows,) class, or number for regression; -1 or NaN where it is not known.
+        labels: (rows,) class, or number for regression; NaN where it is not known.
         copies: (rows,) how often each is in the batch with this label.
+        certain: (rows,) whether it is certified. Records that differ in numbers only and on the same side of every ReLU
+            leave one product, which looks like their mean, several times: such a find explains its part of the update
+            and may be subtracted, but with numbers in it, it proves nothing.
     """
 
     codes: Tensor
     numbers: Tensor
     labels: Tensor
     copies: Tensor
+    certain: Tensor
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -62,7 +67,8 @@ class Rows:
 def nothing(view: View) -> Rows:
     """No rows."""
     codes = torch.zeros(0, len(view.codes), dtype=torch.long)
-    return Rows(codes, codes.new_zeros(0, view.numeric).double(), codes.new_zeros(0).double(), codes.new_zeros(0))
+    unknown = codes.new_zeros(0)
+    return Rows(codes, codes.new_zeros(0, view.numeric).double(), unknown.double(), unknown, unknown.bool())
 
 
 def distances(view: View, x: Tensor) -> Tensor:
@@ -83,14 +89,28 @@ def certify(view: View, codes: Tensor, numbers: Tensor) -> Rows:
     if not len(keep):
         return nothing(view)
     codes, numbers = codes[keep], numbers[keep]
-    numbers, fits = put_whole(view, codes, numbers, tolerances(view, view.rows_of(codes, numbers)))
+    numbers, held, fits = put_whole(view, codes, numbers, tolerances(view, view.rows_of(codes, numbers)))
     labels, copies, left = accepted(view, codes, numbers)
     sound = fits & (copies > 0)
     codes, numbers, labels, copies = codes[sound], numbers[sound], labels[sound], copies[sound]
-    evident = _evident(view, codes, numbers, labels, left)
+    evident = _evident(view, codes, numbers, labels, left, held[sound])
     if not view.peelable:
         evident &= _independent(view, view.rows_of(codes, numbers))
-    return Rows(codes[evident], numbers[evident], labels[evident], copies[evident])
+    codes, numbers, labels, copies = codes[evident], numbers[evident], labels[evident], copies[evident]
+    return Rows(codes, numbers, labels, copies, _unblended(view, copies))
+
+
+def _unblended(view: View, copies: Tensor) -> Tensor:
+    """(rows,) whether a find is one record and not the mean of several that differ in numbers only.
+
+    Without numbers there is no mean. With as many directions as rows, every record has a direction of its own. Else the
+    weight tells: that of several records is not 1. A regression's weight was used up to find the target, and where
+    nothing can be subtracted there is none.
+    """
+    if not view.numeric or max(span.rank for span in view.spans) == view.rows:
+        return torch.ones(len(copies), dtype=torch.bool)
+    weighed = view.peelable and view.learner.task != "regression"
+    return (copies == 1) & weighed
 
 
 def tolerances(view: View, x: Tensor) -> Tensor:
@@ -140,7 +160,8 @@ def _labels(view: View, x: Tensor, limit: float) -> tuple[Tensor, Tensor, int]:
         slope = sum(slopes[c] for c in mix)
         assert isinstance(slope, Tensor)
         product, error = span.weight(slope, vectors)
-        fits = ((product - 1).abs() < limit * error + 1e-5) & (span.slope_distance(slope) < limit)
+        close = ((product - 1).abs() < limit * error + 1e-5) & (LIMIT * error < WEIGHT)
+        fits = close & (span.slope_distance(slope) < limit)
         matches += fits
         # Equal rows of different labels are certain, but which of them is which label is told when they are taken away.
         labels = torch.where(fits, float(mix[0]) if len(set(mix)) == 1 else torch.nan, labels)
@@ -160,7 +181,7 @@ def _targets(view: View, x: Tensor, place: int, limit: float) -> tuple[Tensor, T
     return target, fits.long(), span.left_outside.shape[1]
 
 
-def _evident(view: View, codes: Tensor, numbers: Tensor, labels: Tensor, left: int) -> Tensor:
+def _evident(view: View, codes: Tensor, numbers: Tensor, labels: Tensor, left: int, held: Tensor) -> Tensor:
     """(rows,) enough equations, met with enough digits, numbers precise, and no rival near."""
     if not len(codes):
         return torch.zeros(0, dtype=torch.bool)
@@ -175,7 +196,6 @@ def _evident(view: View, codes: Tensor, numbers: Tensor, labels: Tensor, left: i
         digits.append(_slope_digits(view, x, labels))
     spare = sum(view.spans[k].equations for k in view.deep) + left - _undetermined(view)
     enough = spare * torch.stack(digits).amin(0).clamp(min=0) >= DIGITS
-    held = view.whole.expand(len(codes), -1)
     tolerance = tolerances(view, view.rows_of(codes, numbers))
     precise = (number_errors(view, codes, numbers, held) * tolerance[:, None] < PRECISE).all(1)
     return enough & precise & _no_rival(view, codes, numbers, tolerance)
@@ -253,7 +273,8 @@ def exhausted(view: View, leaves: Leaves) -> Tensor:
     if int((values > 1e-6 * values[0]).sum()) < span.rank:
         return none
     needed = left.square().sum(1) > 1 - 1e-6
-    return needed & _precise(span, x, view.numeric)
+    proven: Tensor = needed & _precise(span, x, view.numeric)
+    return proven
 
 
 def _precise(span: Span, x: Tensor, numeric: int) -> Tensor:
@@ -264,4 +285,5 @@ def _precise(span: Span, x: Tensor, numeric: int) -> Tensor:
     smallest = torch.linalg.svdvals(span.outside[:, :numeric])
     if len(smallest) < numeric:
         return torch.zeros(len(x), dtype=torch.bool)
-    return tolerance < PRECISE * smallest[-1]
+    enough: Tensor = tolerance < PRECISE * smallest[-1]
+    return enough

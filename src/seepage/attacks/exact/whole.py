@@ -13,7 +13,7 @@ PRECISION = 1e-4  # deviations to which a number is read at best after many loca
 MANY = 5_000  # combinations of whole numbers that are tried along a family
 
 
-def put_whole(view: View, codes: Tensor, numbers: Tensor, error: Tensor) -> tuple[Tensor, Tensor]:
+def put_whole(view: View, codes: Tensor, numbers: Tensor, error: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Numbers that must be whole put where they belong, the others fitted again.
 
     A number is put in its place only if its error leaves no choice; fitting the rest again makes the next ones clear.
@@ -22,13 +22,14 @@ def put_whole(view: View, codes: Tensor, numbers: Tensor, error: Tensor) -> tupl
         error: (rows,) the error of a number that the update's error allows, in all of them together.
 
     Returns:
-        the numbers, and (rows,) False where one is clearly not whole: no record is like that.
+        the numbers; (rows, numeric) which were put in their place; and (rows,) False where one is clearly not whole: no
+        record is like that.
     """
     fits = torch.ones(len(numbers), dtype=torch.bool)
-    if not bool(view.whole.any()) or not len(numbers):
-        return numbers, fits
-    shift, scale = _units(view)
     held = torch.zeros_like(numbers, dtype=torch.bool)
+    if not bool(view.whole.any()) or not len(numbers):
+        return numbers, held, fits
+    shift, scale = _units(view)
     for _ in range(3):
         unsure = number_errors(view, codes, numbers, held) * error[:, None] * scale  # in raw units
         raw = numbers * scale + shift
@@ -41,7 +42,7 @@ def put_whole(view: View, codes: Tensor, numbers: Tensor, error: Tensor) -> tupl
         if not bool(clear.any()) or bool(held.all()):
             break
         numbers = polish(view, codes, numbers, held)
-    return numbers, fits
+    return numbers, held, fits
 
 
 def whole_members(view: View, family: Tensor, numbers: Tensor) -> tuple[Tensor, Tensor]:
