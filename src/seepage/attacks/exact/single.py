@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch.func import jvp, vmap
 
 from seepage.attacks.exact.view import View
 
 FLOOR = 1e-5  # added to the squared distance before its logarithm is taken
 STEPS, RATE = 300, 0.1
+STEP = 1e-5  # of a difference
 
 
 def misses(view: View, x: Tensor) -> Tensor:
@@ -70,16 +70,18 @@ def pull(view: View, guesses: Tensor, steps: int = STEPS) -> tuple[Tensor, Tenso
 
 
 def slopes_by_numbers(view: View, codes: Tensor, numbers: Tensor) -> tuple[Tensor, Tensor]:
-    """The misses (rows, equations) and their derivatives (rows, equations, numeric)."""
+    """The misses (rows, equations) and their derivatives (rows, equations, numeric).
 
-    def function(numbers: Tensor) -> Tensor:
-        return misses(view, view.rows_of(codes, numbers))
-
-    if not view.numeric:
-        return function(numbers), numbers.new_zeros(len(numbers), sum(span.equations for span in view.spans), 0)
-    directions = torch.eye(view.numeric, dtype=numbers.dtype)[:, None].expand(-1, len(numbers), -1)
-    derivative = vmap(lambda tangent: jvp(function, (numbers,), (tangent,))[1])(directions)
-    return function(numbers), derivative.permute(1, 2, 0)
+    Central differences in float64: exact to ten digits, and one plain forward pass for all directions. Forward-mode
+    differentiation gives the same and is several times slower for small nets.
+    """
+    count, width = numbers.shape
+    moves = STEP * torch.eye(width, dtype=numbers.dtype)
+    moves = torch.cat([torch.zeros(1, width, dtype=numbers.dtype), moves, -moves])  # (1 + 2 numeric, numeric)
+    points = (numbers[None] + moves[:, None]).flatten(0, 1)
+    far = misses(view, view.rows_of(codes.repeat(len(moves), 1), points)).reshape(len(moves), count, -1)
+    slope = (far[1 : width + 1] - far[width + 1 :]) / (2 * STEP)
+    return far[0], slope.permute(1, 2, 0)
 
 
 def polish(view: View, codes: Tensor, numbers: Tensor, held: Tensor | None = None, steps: int = 12) -> Tensor:
