@@ -149,7 +149,7 @@ class Case:
 
     def _family(self, leaves: Leaves, numbers: Tensor) -> tuple[Tensor, Tensor]:
         """The leaves, and where records of equal categories leave a family of numbers, other members of it."""
-        if not leaves.free or self.view.peelable:
+        if not leaves.free or self.view.single:
             return leaves.codes, numbers
         near = self._misfit(self.view.rows_of(leaves.codes, numbers)).argsort()[: 2 * self.total]
         places, members = whole_members(self.view, leaves.family, numbers[near])
@@ -173,6 +173,7 @@ class Case:
         regression = self.view.learner.task == "regression"
         self.view = self.view.without(x, labels if regression else labels.long())
         self._add(x, labels, certain)
+        self.likely = self.rows[:0]
         self.vain = 0
         return True
 
@@ -189,10 +190,16 @@ class Case:
         self.certain = torch.cat([self.certain, sure])[: self.total]
 
     def _remember(self, codes: Tensor, numbers: Tensor) -> None:
-        """Where nothing is subtracted: the best fitting rows that are independent of each other, then any others."""
-        if self.view.peelable or not len(codes):
+        """The best fitting rows that are independent of each other; where nothing can be subtracted, then any others.
+
+        Where rows could be subtracted but none of these was, only rows that pass the spans are worth more than the
+        optimiser's: clipping, for one, changes the weights of rows and leaves their spans.
+        """
+        if not len(codes):
             return
         x = torch.cat([self.likely, self.view.rows_of(codes, numbers)])
+        if self.view.peelable:
+            x = x[distances(self.view, x) < LIMIT] if self.view.deep else x[:0]
         x = x[self._misfit(x).argsort()]
         vectors = torch.cat([x, x.new_ones(len(x), 1)], 1)
         directions: list[Tensor] = []
@@ -213,7 +220,7 @@ class Case:
         for row in self.rows:
             add(row, torch.cat([row, row.new_ones(1)]), independent=False)
         picked = []
-        for independent in (True, False):
+        for independent in (True,) if self.view.peelable else (True, False):
             for place in range(len(x)):
                 if len(taken) >= self.total:
                     break

@@ -21,7 +21,7 @@ that the schema allows.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -90,17 +90,17 @@ def certify(view: View, codes: Tensor, numbers: Tensor) -> Rows:
         return nothing(view)
     codes, numbers = codes[keep], numbers[keep]
     numbers, held, fits = put_whole(view, codes, numbers, tolerances(view, view.rows_of(codes, numbers)))
-    labels, copies, left = accepted(view, codes, numbers)
-    sound = fits & (copies > 0)
-    codes, numbers, labels, copies = codes[sound], numbers[sound], labels[sound], copies[sound]
-    evident = _evident(view, codes, numbers, labels, left, held[sound])
+    told = accepted(view, codes, numbers)
+    sound = (fits & (told.copies > 0)).nonzero()[:, 0]
+    evident = _evident(view, codes[sound], numbers[sound], told.labels[sound], told.equations, held[sound])
     if not view.peelable:
-        evident &= _independent(view, view.rows_of(codes, numbers))
-    codes, numbers, labels, copies = codes[evident], numbers[evident], labels[evident], copies[evident]
-    return Rows(codes, numbers, labels, copies, _unblended(view, copies))
+        evident &= _independent(view, view.rows_of(codes[sound], numbers[sound]))
+    kept = sound[evident]
+    certain = _unblended(view, told.copies[kept], told.unsure[kept])
+    return Rows(codes[kept], numbers[kept], told.labels[kept], told.copies[kept], certain)
 
 
-def _unblended(view: View, copies: Tensor) -> Tensor:
+def _unblended(view: View, copies: Tensor, unsure: Tensor) -> Tensor:
     """(rows,) whether a find is one record and not the mean of several that differ in numbers only.
 
     Without numbers there is no mean. With as many directions as rows, every record has a direction of its own. Else the
@@ -109,8 +109,7 @@ def _unblended(view: View, copies: Tensor) -> Tensor:
     """
     if not view.numeric or max(span.rank for span in view.spans) == view.rows:
         return torch.ones(len(copies), dtype=torch.bool)
-    weighed = view.peelable and view.learner.task != "regression"
-    return (copies == 1) & weighed
+    return (copies == 1) & (unsure < WEIGHT)
 
 
 def tolerances(view: View, x: Tensor) -> Tensor:
@@ -119,11 +118,11 @@ def tolerances(view: View, x: Tensor) -> Tensor:
     return torch.stack(each).square().sum(0).sqrt() * LIMIT
 
 
-def accepted(view: View, codes: Tensor, numbers: Tensor, limit: float = LIMIT) -> tuple[Tensor, Tensor, int]:
-    """Labels and copies of rows that pass every test, and how many equations the slopes had; no copies where not."""
+def accepted(view: View, codes: Tensor, numbers: Tensor, limit: float = LIMIT) -> Told:
+    """What is told about rows that pass every test; no copies of those that do not."""
     x = view.rows_of(codes, numbers)
-    labels, copies, left = _labels(view, x, limit)
-    return labels, torch.where(distances(view, x) < limit, copies, 0), left
+    told = _labels(view, x, limit)
+    return replace(told, copies=torch.where(distances(view, x) < limit, told.copies, 0))
 
 
 def _distinct(x: Tensor, distance: Tensor, places: Tensor) -> Tensor:
@@ -135,11 +134,29 @@ def _distinct(x: Tensor, distance: Tensor, places: Tensor) -> Tensor:
     return places[kept]
 
 
-def _labels(view: View, x: Tensor, limit: float) -> tuple[Tensor, Tensor, int]:
-    """Each row's label, how often it is there, and how many equations that met; copies are 0 where nothing fits."""
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What a row's own gradient tells about it.
+
+    Args:
+        labels: (rows,) its label.
+        copies: (rows,) how often it is there; 0 where nothing fits.
+        unsure: (rows,) how well the weight is known that says so; infinite where it was not.
+        equations: what the slopes had to meet.
+    """
+
+    labels: Tensor
+    copies: Tensor
+    unsure: Tensor
+    equations: int
+
+
+def _labels(view: View, x: Tensor, limit: float) -> Told:
+    """Each row's label and how often it is there."""
     rows = len(x)
     if not view.peelable:
-        return x.new_full((rows,), torch.nan), torch.ones(rows, dtype=torch.long), 0
+        unknown = x.new_full((rows,), torch.nan)
+        return Told(unknown, torch.ones(rows, dtype=torch.long), torch.full_like(unknown, torch.inf), 0)
     place = _telling_layer(view)
     span, vectors = view.spans[place], view.inputs(x)[place]
     if view.learner.task == "regression":
@@ -155,22 +172,23 @@ def _labels(view: View, x: Tensor, limit: float) -> tuple[Tensor, Tensor, int]:
         if count == 1 or classes <= 4 or len(set(mix)) == 1
     ]
     labels, copies = x.new_full((rows,), torch.nan), torch.zeros(rows, dtype=torch.long)
+    unsure = x.new_full((rows,), torch.inf)
     matches = torch.zeros(rows, dtype=torch.long)
     for mix in combinations:
         slope = sum(slopes[c] for c in mix)
         assert isinstance(slope, Tensor)
         product, error = span.weight(slope, vectors)
-        close = ((product - 1).abs() < limit * error + 1e-5) & (LIMIT * error < WEIGHT)
-        fits = close & (span.slope_distance(slope) < limit)
+        fits = ((product - 1).abs() < limit * error + 1e-5) & (span.slope_distance(slope) < limit)
+        unsure = torch.where(fits, LIMIT * error, unsure)
         matches += fits
         # Equal rows of different labels are certain, but which of them is which label is told when they are taken away.
         labels = torch.where(fits, float(mix[0]) if len(set(mix)) == 1 else torch.nan, labels)
         copies = torch.where(fits, len(mix), copies)
     copies = torch.where((matches == 1) & ~labels.isnan(), copies, 0)
-    return labels, copies, span.left_outside.shape[1] + 1
+    return Told(labels, copies, unsure, span.left_outside.shape[1] + 1)
 
 
-def _targets(view: View, x: Tensor, place: int, limit: float) -> tuple[Tensor, Tensor, int]:
+def _targets(view: View, x: Tensor, place: int, limit: float) -> Told:
     """Regression: the weight is linear in the target, so weight 1 gives it."""
     span, vectors = view.spans[place], view.inputs(x)[place]
     zero, one = (view.slopes(x, x.new_full((len(x),), value))[place] for value in (0.0, 1.0))
@@ -178,7 +196,7 @@ def _targets(view: View, x: Tensor, place: int, limit: float) -> tuple[Tensor, T
     target = (1 - base) / torch.where(step.abs() < 1e-12, 1e-12, step)
     slope = view.slopes(x, target)[place]
     fits = span.slope_distance(slope) < limit
-    return target, fits.long(), span.left_outside.shape[1]
+    return Told(target, fits.long(), torch.full_like(target, torch.inf), span.left_outside.shape[1])
 
 
 def _evident(view: View, codes: Tensor, numbers: Tensor, labels: Tensor, left: int, held: Tensor) -> Tensor:
@@ -255,8 +273,8 @@ def _no_rival(view: View, codes: Tensor, numbers: Tensor, tolerance: Tensor) -> 
         places = torch.tensor([place for place, _ in close])
         rivals = torch.stack([rival for _, rival in close])
         fitted = polish(view, rivals, numbers[places])
-        _, copies, _ = accepted(view, rivals, fitted, limit=LIMIT * RIVAL)
-        clear[places[copies > 0]] = False
+        passing = accepted(view, rivals, fitted, limit=LIMIT * RIVAL).copies > 0
+        clear[places[passing]] = False
     return clear
 
 
