@@ -13,7 +13,7 @@ from seepage.observation import Observation
 from tests.attacks.exact.adversary import CODES, LABELS, NUMBERS, an_update, false_rows, make_world
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**9))
 def test_no_row_is_certified_that_is_no_record(seed: int) -> None:
     _, complaints = false_rows(make_world(seed))
