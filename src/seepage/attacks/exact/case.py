@@ -140,7 +140,9 @@ class Case:
         if self._peel(certify(self.view, leaves.codes, numbers)):
             return True
         proven = exhausted(self.view, leaves)
-        if bool(proven.any()) and self.view.rows == self.total:
+        # Where rows are subtracted, exhaustion counts only if it explains everything at once.
+        whole = bool(proven.any()) and (int(proven.sum()) == self.total or not self.view.peelable)
+        if whole and self.view.rows == self.total:
             self._keep_new(self.view.rows_of(leaves.codes[proven], leaves.numbers[proven]))
         self._remember(*self._family(leaves, numbers))
         if len(self.likely) + len(self.rows) >= self.total:
@@ -278,9 +280,8 @@ class Case:
                 np.concatenate([known, self._read(estimate.rows[left])]),
                 np.concatenate([doubt, unsure[left]]),
             )
-            if len(estimate.rows) == self.total:  # it worked on all rows, with all labels
-                labels = np.zeros(0)
-            labels = np.concatenate([labels, estimate.labels]) if estimate.labels is not None else np.zeros(0)
+            told = estimate.labels if estimate.labels is not None else np.full(len(estimate.rows), np.nan)
+            labels = np.concatenate([labels, np.full(len(known) - len(self.rows), np.nan), told[left]])
             outcome = estimate.outcome
         certified = np.zeros(self.total, dtype=bool)
         certified[: len(self.rows)] = self.certain.numpy()

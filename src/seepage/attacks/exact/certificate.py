@@ -1,7 +1,8 @@
 r"""When a row may be called read, not guessed.
 
 **Guarantee.** A certified row is a record of the batch: its categories are right and its numbers are right within
-``PRECISE`` deviations. It rests on one of two arguments.
+``PRECISE`` deviations. It rests on one of three arguments; the third, a set of
+rows that rebuilds the update, is in ``joint.py``.
 
 *Layers.* The row's input lies in the span of the first layer, its hidden inputs lie in the spans of the deeper layers,
 and where the row's own gradient can be computed, its slopes lie in the column space and have weight 1/n in the gradient
@@ -96,7 +97,7 @@ def certify(view: View, codes: Tensor, numbers: Tensor) -> Rows:
     if not view.peelable:
         evident &= _independent(view, view.rows_of(codes[sound], numbers[sound]))
     kept = sound[evident]
-    certain = _unblended(view, told.copies[kept], told.unsure[kept])
+    certain = _unblended(view, told.copies[kept], told.unsure[kept]) & (not view.compressed)
     return Rows(codes[kept], numbers[kept], told.labels[kept], told.copies[kept], certain)
 
 
@@ -107,7 +108,7 @@ def _unblended(view: View, copies: Tensor, unsure: Tensor) -> Tensor:
     weight tells: that of several records is not 1. A regression's weight was used up to find the target, and where
     nothing can be subtracted there is none.
     """
-    if not view.numeric or max(span.rank for span in view.spans) == view.rows:
+    if max(span.rank for span in view.spans) == view.rows or (not view.numeric and view.learner.task != "regression"):
         return torch.ones(len(copies), dtype=torch.bool)
     return (copies == 1) & (unsure < WEIGHT)
 
@@ -208,7 +209,8 @@ def _evident(view: View, codes: Tensor, numbers: Tensor, labels: Tensor, left: i
     digits = []
     for k in view.deep:
         span, length = view.spans[k], inputs[k].norm(dim=1)
-        typical = length * (span.equations / inputs[k].shape[1]) ** 0.5  # of a vector that has nothing to do with it
+        # How far a combination of records is from the span: only what is not affine in the layer's inputs shows it.
+        typical = length * view.bent[k][0] * (span.equations / inputs[k].shape[1]) ** 0.5
         digits.append((typical / (span.tolerance(inputs[k]) * LIMIT).clamp(min=1e-300)).log10())
     if left:
         digits.append(_slope_digits(view, x, labels))
@@ -224,7 +226,8 @@ def _slope_digits(view: View, x: Tensor, labels: Tensor) -> Tensor:
     place = _telling_layer(view)
     span = view.spans[place]
     slopes = view.slopes(x, labels if view.learner.task == "regression" else labels.nan_to_num(0).long())[place]
-    typical = slopes.square().sum(1).sqrt() * (max(span.left_outside.shape[1], 1) / slopes.shape[1]) ** 0.5
+    outside = max(span.left_outside.shape[1], 1) / slopes.shape[1]
+    typical = slopes.square().sum(1).sqrt() * view.bent[place][1] * outside**0.5
     digits: Tensor = (typical / (span.slope_tolerance(slopes) * LIMIT).clamp(min=1e-300)).log10()
     return digits
 
@@ -284,6 +287,9 @@ def exhausted(view: View, leaves: Leaves) -> Tensor:
     none = torch.zeros(len(leaves.codes), dtype=torch.bool)
     if span is None or not leaves.complete or leaves.free or span.rank != view.rows or len(none) < span.rank:
         return none
+    silent = (span.right[:, : view.numeric].abs().amax(0) == 0) if view.numeric else none
+    if view.compressed or (view.rows == 1 and bool(silent.any())):  # a number may have been left out
+        return none
     x = view.rows_of(leaves.codes, leaves.numbers)
     vectors = torch.cat([x, x.new_ones(len(x), 1)], 1)[:, : span.right.shape[1]] @ span.right.T  # (leaves, rank)
     # The leverage of a row is 1 exactly if it is in no combination of the others.
@@ -291,6 +297,8 @@ def exhausted(view: View, leaves: Leaves) -> Tensor:
     if int((values > 1e-6 * values[0]).sum()) < span.rank:
         return none
     needed = left.square().sum(1) > 1 - 1e-6
+    if view.single and view.deep:
+        needed &= distances(view, x) < LIMIT
     proven: Tensor = needed & _precise(span, x, view.numeric)
     return proven
 

@@ -16,6 +16,7 @@ import torch
 from seepage.attacks.exact.certificate import PRECISE
 from seepage.attacks.exact.presence import State, presence_of
 from seepage.attacks.exact.span import ROUNDING
+from seepage.attacks.exact.view import is_compressed
 from seepage.models import number_part, tokens_of
 from seepage.observation import Observation
 
@@ -42,7 +43,7 @@ def read_single(observation: Observation) -> Cells | None:
     """Read the only row behind an update; None if the model has no tables or there are more rows."""
     layout = observation.layout
     tokens = tokens_of(observation.learner, layout.numeric, layout.sizes)
-    if observation.exchange.rows != 1 or tokens is None or not observation.finite:
+    if observation.exchange.rows != 1 or tokens is None or not observation.finite or is_compressed(observation.update):
         return None
     states = presence_of(observation).states
     codes = np.array([_only(each) for each in states], dtype=np.int64)
@@ -58,7 +59,9 @@ def read_single(observation: Observation) -> Cells | None:
         entries = plain.shape[1]
         rounding = 4 * ROUNDING * scaled.abs().amax(1).clamp(min=float(plain.abs().max()) * 1e-3)
         error = torch.stack([left / max(entries - 1, 1) ** 0.5, float(spare.square().mean()) ** 0.5 + rounding]).amax(0)
-        sure = 6 * error * (1 + value.abs()) / size.sqrt().clamp(min=1e-300) < PRECISE
+        # One entry per number leaves nothing over to measure the error by: then the tables must show it.
+        telling = entries > 1 or len(spare) >= 4
+        sure = telling & (6 * error * (1 + value.abs()) / size.sqrt().clamp(min=1e-300) < PRECISE)
         numbers = torch.where(sure, value, torch.nan).numpy()
     return Cells(codes, numbers)
 

@@ -42,7 +42,7 @@ def best_set(view: View, runs: Runs) -> Fit | None:
     """The set of rows that rebuilds the update best, among those that the optimiser ended at."""
     alive = np.isfinite(runs.losses) & np.isfinite(runs.rows).all((1, 2))
     regression = view.learner.task == "regression"
-    seen: set[tuple[int, ...]] = set()
+    seen: set[tuple[tuple[int, ...], ...]] = set()
     fits: list[Fit] = []
     for place in np.argsort(np.where(alive, runs.losses, np.inf))[: int(alive.sum())]:
         rows = torch.from_numpy(runs.rows[place]).double()
@@ -52,7 +52,7 @@ def best_set(view: View, runs: Runs) -> Fit | None:
         pairs = zip(view.space.layout.blocks, view.allowed, strict=True)
         blocks = [rows[:, block].masked_fill(~allowed, -torch.inf).argmax(1) for block, allowed in pairs]
         codes = torch.stack(blocks, 1) if blocks else torch.zeros(len(rows), 0, dtype=torch.long)
-        key = tuple(sorted(codes.flatten().tolist()))
+        key = tuple(sorted(map(tuple, codes.tolist())))
         if key in seen:
             continue
         seen.add(key)
@@ -108,7 +108,7 @@ def certain(view: View, best: Fit) -> bool:
     Rivals: every other category of every cell and every other label, the numbers fitted again to first order; every
     exchange of a category or of a number between two rows.
     """
-    if best.excess > LIMIT:
+    if best.excess > LIMIT or view.compressed:
         return False
     miss = misfit(view, best.codes, best.numbers, best.labels)
     basis = miss.new_zeros(len(miss), 0)

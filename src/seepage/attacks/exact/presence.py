@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from seepage.attacks.exact.span import ROUNDING
-from seepage.attacks.exact.view import Layer, layer_gradient, usable_layers, view_of
-from seepage.models import Parameters, number_part, tokens_of
+from seepage.attacks.exact.view import Layer, is_compressed, layer_gradient, usable_layers, view_of
+from seepage.models import Parameters, number_part, parameter_name, tokens_of
 from seepage.observation import Observation
 
 CLEAR, QUIET = 10.0, 4.0  # a signal this far above the error is one; below this it is not
@@ -107,6 +107,10 @@ def _from_layer(observation: Observation, layer: Layer) -> Presence:
     calibrated = span is not None and span.calibrated
     if not calibrated and not bool((margins[numeric:] < QUIET).any()):
         states[:] = int(State.UNKNOWN)
+    # Zeros for other reasons: entries that were not sent, and a model that has learned nothing, whose records cancel.
+    weight = observation.parameters[parameter_name(layer.name, "weight")]
+    if view.compressed or not bool(weight.any()):
+        states[states == int(State.ABSENT)] = int(State.UNKNOWN)
     value = (columns[:, :numeric] * bias[:, None]).sum(0) / bias.square().sum().clamp(min=1e-300)
     left = (columns[:, :numeric] - bias[:, None] * value).norm(dim=0)
     error_left = len(gradient) ** 0.5 * noise * (1 + value.abs()) + 4 * ROUNDING * columns[:, :numeric].norm(dim=0)
@@ -138,7 +142,8 @@ def _from_tables(observation: Observation) -> Presence:
     noise = float(spare.square().mean().sqrt())
     # Sparse updates have zeros for other reasons, and so have columns that the model's own attention leaves out.
     others = torch.cat([value.flatten() for name, value in update.items() if name not in tokens.tables])
-    doubtful = not tokens.faithful or float((others == 0).double().mean()) > SPARSE
+    sparse = float((others == 0).double().mean()) > SPARSE
+    doubtful = not tokens.faithful or sparse or is_compressed(observation.update)
     states, margins = [], []
     for table in tables:
         signal = table.norm(dim=1)

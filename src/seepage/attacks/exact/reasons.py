@@ -12,6 +12,10 @@ def reason(view: View, total: int) -> str:
     every = usable_layers(view.plain, view.space.layout.width)
     if not any(layer.entrance for layer in every):
         return "The model does not begin with a linear layer, so rows have no common span."
+    if view.compressed:
+        return (
+            "Entries of the update were left out or rounded to few values; nothing tells how far that moved the rest."
+        )
     entrance = view.entrance
     place = next((k for k, layer in enumerate(view.layers) if layer.entrance), None)
     if entrance is None or place is None:

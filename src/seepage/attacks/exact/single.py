@@ -116,13 +116,14 @@ def polish(view: View, codes: Tensor, numbers: Tensor, held: Tensor | None = Non
 
 def number_errors(view: View, codes: Tensor, numbers: Tensor, held: Tensor | None = None) -> Tensor:
     """(rows, numeric) how far a number moves at most when the misses change by a length of 1; 0 for held ones."""
+    if not view.numeric or not len(numbers):
+        return torch.zeros_like(numbers)
     _, slope = slopes_by_numbers(view, codes, numbers)
     if held is not None:
         slope = slope * (~held)[:, None]
     square = slope.transpose(1, 2) @ slope
-    inverse = torch.linalg.pinv(square, hermitian=True, rtol=1e-14)
+    # Directions that nothing determines get a huge error from the ridge.
+    ridge = 1e-14 * torch.diagonal(square, dim1=1, dim2=2).amax(1).clamp(min=1e-16)
+    inverse = torch.linalg.inv(square + torch.diag_embed(ridge[:, None].expand(-1, view.numeric)))
     error = torch.diagonal(inverse, dim1=1, dim2=2).clamp(min=0).sqrt()
-    # Directions that nothing determines would be lost in the pseudo-inverse.
-    loose = torch.diagonal(square, dim1=1, dim2=2) < 1e-16
-    error = torch.where(loose, torch.inf, error)
     return error if held is None else torch.where(held, 0.0, error)

@@ -58,13 +58,6 @@ class Span:
         """Whether there is something to measure the error by."""
         return self.rank < len(self.values)
 
-    @property
-    def gap(self) -> float:
-        """How far the last dimension stands above the error's first; infinite if there is no error to see."""
-        if self.rank == len(self.values):
-            return float("inf")
-        return float(self.values[self.rank - 1] / self.values[self.rank].clamp(min=1e-300)) if self.rank else 0.0
-
     def distance(self, vectors: Tensor) -> Tensor:
         """(rows,) distance to the row space in units of what the error explains: about 1 for a record's input."""
         return (vectors @ self.outside.T).square().sum(-1).sqrt() / self.tolerance(vectors).clamp(min=1e-150)

@@ -8,11 +8,14 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
+from seepage._core import InputError
 from seepage.attacks.exact.span import ROUNDING, Span, span_of
 from seepage.models import Learner, Parameters, factored_gradient, layer_inputs, linear_calls, parameter_name
 from seepage.observation import Observation, Space
 
 FAR = 1e9  # a bound that is none
+FEW_VALUES = 0.1  # less different values than this share of the entries: they were rounded
+CUT = 30.0  # the smallest entry is this many times larger than chance allows: smaller ones were left out
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,10 @@ class View:
         low, high: (numeric,) bounds of the numbers as inputs.
         allowed: for each categorical column, (categories,) whether anybody may have it.
         whole: (numeric,) numbers that are whole in raw units, where the attacker knows that and the units.
+        compressed: entries were left out or rounded to few values. The error of that is no noise and cannot be
+            measured, so nothing is certified.
+        bent: for each layer, how far its inputs and its slopes are from an affine function of the row, as a share of
+            their length: what tells a record from a combination of records.
     """
 
     learner: Learner
@@ -72,6 +79,8 @@ class View:
     high: Tensor
     allowed: tuple[Tensor, ...]
     whole: Tensor
+    compressed: bool
+    bent: tuple[tuple[float, float], ...] = ()
 
     @property
     def numeric(self) -> int:
@@ -148,6 +157,8 @@ class View:
 def view_of(observation: Observation) -> View:
     """The server's view of an update."""
     exchange, learner = observation.exchange, observation.learner
+    if exchange.protocol == "fedavg" and not exchange.learning_rate > 0:
+        raise InputError(f"The local learning rate is {exchange.learning_rate}; to read an update it must be known.")
     steps = exchange.steps if exchange.protocol == "fedavg" else 1
     scale = -1 / (exchange.learning_rate * steps) if exchange.protocol == "fedavg" else 1.0
     update = {name: value.double() for name, value in observation.update.items()}
@@ -159,7 +170,7 @@ def view_of(observation: Observation) -> View:
     floors = {}
     for layer in layers:
         weight = parameters[parameter_name(layer.name, "weight")]
-        rounding = ROUNDING * float(gradient[parameter_name(layer.name, "weight")].square().mean().sqrt())
+        rounding = max(ROUNDING * float(layer_gradient(gradient, layer).square().mean().sqrt()), 1e-30)
         if exchange.protocol == "fedavg":  # the client sends a difference of two float32 weights: their rounding stays
             rounding = max(rounding, ROUNDING * float(weight.square().mean().sqrt()) * steps**0.5 * abs(scale))
         floors[layer.name] = rounding
@@ -189,6 +200,7 @@ def view_of(observation: Observation) -> View:
         high=high,
         allowed=allowed,
         whole=whole_numbers(space),
+        compressed=is_compressed(observation.update),
     )
     spans = view.fresh_spans()
     # A span tells about single records only where their slopes are independent: not where the layer is used up.
@@ -197,7 +209,8 @@ def view_of(observation: Observation) -> View:
         for place, (layer, span) in enumerate(zip(layers, spans, strict=True))
         if span.rank > 0 and (span.rank < layer.directions or exchange.rows <= layer.directions)
     ]
-    return replace(view, layers=tuple(layers[k] for k in kept), spans=tuple(spans[k] for k in kept))
+    view = replace(view, layers=tuple(layers[k] for k in kept), spans=tuple(spans[k] for k in kept))
+    return replace(view, bent=_bent(view))
 
 
 def whole_numbers(space: Space) -> Tensor:
@@ -205,6 +218,42 @@ def whole_numbers(space: Space) -> Tensor:
     if space.whole is None or space.shift is None or space.scale is None:
         return torch.zeros(space.layout.numeric, dtype=torch.bool)
     return space.whole
+
+
+def is_compressed(update: Parameters) -> bool:
+    """Whether entries were cut off at a threshold (top-k) or rounded to few values (quantisation, signs).
+
+    Honest gradients have zeros too, but also entries of any size near zero: the smallest of N is about a N-th of the
+    usual one.
+    """
+    entries = torch.cat([value.flatten() for value in update.values()]).abs()
+    sent = entries[entries > 0]
+    if not len(sent):
+        return False
+    different = len(torch.unique(sent))
+    few = len(sent) > 100 and different < FEW_VALUES * len(sent)
+    cut = len(sent) < len(entries) and float(sent.min()) > CUT / different * float(sent.median())
+    return few or cut
+
+
+def _bent(view: View) -> tuple[tuple[float, float], ...]:
+    """How far inputs and slopes of every layer are from affine, on random valid rows."""
+    if not view.layers:
+        return ()
+    generator = torch.Generator().manual_seed(0)
+    count = 3 * (view.space.layout.width + 1)
+    numbers = torch.randn(count, view.numeric, generator=generator).double().clamp(view.low, view.high)
+    codes = [torch.randint(0, len(table), (count,), generator=generator) for table in view.codes]
+    x = view.rows_of(torch.stack(codes, 1) if codes else torch.zeros(count, 0, dtype=torch.long), numbers)
+    basis = torch.linalg.svd(torch.cat([x, x.new_ones(count, 1)], 1), full_matrices=False)
+    inside = basis.U[:, 1e-9 * basis.S[0] < basis.S]  # (rows, dimensions) everything an affine function can be
+
+    def share(values: Tensor) -> float:
+        rest = values - inside @ (inside.T @ values)
+        return float(rest.norm() / values.norm().clamp(min=1e-300))
+
+    slopes = view.slopes(x, torch.zeros(count, dtype=torch.long))
+    return tuple((share(taken), share(slope)) for taken, slope in zip(view.inputs(x), slopes, strict=True))
 
 
 def category_codes(space: Space) -> tuple[Tensor, ...]:
