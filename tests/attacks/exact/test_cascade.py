@@ -10,7 +10,9 @@ import torch
 
 from seepage._core import InputError, Outcome, Streams
 from seepage.attacks.exact import Exact, State, presence_of
+from seepage.attacks.exact.case import Case
 from seepage.data import Layout
+from seepage.defenses import Defense, Quantisation, TopK
 from seepage.federation import AttackPoint, FedAvg, FederatedProtocol, FedSGD, Milestones, simulate
 from seepage.models import make_learner
 from seepage.observation import Claim, Exchange, Knowledge, Observation, Space
@@ -136,3 +138,16 @@ def test_a_number_that_everybody_shares_is_read() -> None:
     constants = presence_of(observation).constants
     assert constants[0] == pytest.approx(0.5, abs=1e-4)
     assert np.isnan(constants[1])
+
+
+@pytest.mark.parametrize("model", ["mlp", "mlp_tableak", "ft_transformer"])
+@pytest.mark.parametrize("defense", [TopK(share=0.03), Quantisation(bits=1), Quantisation(bits=2)], ids=str)
+def test_compressed_updates_are_never_certified(model: str, defense: Defense) -> None:
+    """A cut or rounded gradient of one row is often still of rank one; nothing shows how far it was moved."""
+    point = attacked(model, FedSGD(batch_size=1, exposure=0, schedule=FIRST))
+    for observation in point.observations[:2]:
+        whole = {name: value[None] for name, value in observation.update.items()}
+        sent = {name: value[0] for name, value in defense.protect(whole, torch.Generator()).items()}
+        case = Case(replace(observation, update=sent))
+        assert not len(case.rows)
+        assert case.estimate is not None or case.view.compressed

@@ -14,7 +14,7 @@ from seepage.models import Learner, Parameters, factored_gradient, layer_inputs,
 from seepage.observation import Observation, Space
 
 FAR = 1e9  # a bound that is none
-FEW_VALUES = 0.1  # less different values than this share of the entries: they were rounded
+MANY, FEW_VALUES = 20, 0.3  # less different values than this share of so many entries: they were rounded
 CUT = 30.0  # the smallest entry is this many times larger than chance allows: smaller ones were left out
 
 
@@ -231,7 +231,10 @@ def is_compressed(update: Parameters) -> bool:
     if not len(sent):
         return False
     different = len(torch.unique(sent))
-    few = len(sent) > 100 and different < FEW_VALUES * len(sent)
+    # One row's first layer repeats values, one for each of its categories; some other tensor does not.
+    kept = [value[value != 0].abs() for value in update.values()]
+    shares = [len(torch.unique(each)) / len(each) for each in kept if len(each) > MANY]
+    few = bool(shares) and max(shares) < FEW_VALUES
     cut = len(sent) < len(entries) and float(sent.min()) > CUT / different * float(sent.median())
     return few or cut
 
