@@ -214,6 +214,8 @@ def _evident(view: View, codes: Tensor, numbers: Tensor, labels: Tensor, left: i
         digits.append((typical / (span.tolerance(inputs[k]) * LIMIT).clamp(min=1e-300)).log10())
     if left:
         digits.append(_slope_digits(view, x, labels))
+    if not digits:
+        return torch.zeros(len(codes), dtype=torch.bool)
     spare = sum(view.spans[k].equations for k in view.deep) + left - _undetermined(view)
     enough = spare * torch.stack(digits).amin(0).clamp(min=0) >= DIGITS
     tolerance = tolerances(view, view.rows_of(codes, numbers))

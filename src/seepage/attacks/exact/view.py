@@ -14,7 +14,7 @@ from seepage.models import Learner, Parameters, factored_gradient, layer_inputs,
 from seepage.observation import Observation, Space
 
 FAR = 1e9  # a bound that is none
-MANY, FEW_VALUES = 20, 0.3  # less different values than this share of so many entries: they were rounded
+MANY, FEW_VALUES = 5, 0.3  # less different values than this share of so many entries: they were rounded
 CUT = 30.0  # the smallest entry is this many times larger than chance allows: smaller ones were left out
 
 
