@@ -2,7 +2,7 @@
 
     python benchmarks/limits.py [--quick] [--svg docs/explanation/limits.svg] --json
 
-Adult, net 100-100 at initialisation, batch 16, 5 clients, labels unknown, float32. Of every point: the share of rows
+Adult, net 100-100 at initialisation, batch 16, 3 clients, labels unknown, float32. Of every point: the share of rows
 read exactly (numbers within 0.05 deviations), the share of rows that come with a proof, how many proofs are false (it
 must be 0), and the note a user gets. The optimiser at the end is kept short: this is about exactness.
 """
@@ -28,7 +28,7 @@ from seepage.federation import Truth
 from seepage.models import Learner, Parameters
 from seepage.observation import Observation
 
-SEED, BATCH, CLIENTS, RATE, STRICT = 7, 16, 5, 0.01, 0.05
+SEED, BATCH, CLIENTS, RATE, STRICT = 7, 16, 3, 0.01, 0.05
 ATTACK = Exact(steps=60, restarts=2, starts=4, start_steps=100, turns=3, compile="no")
 Update = tuple[Observation, list[Truth]]
 
