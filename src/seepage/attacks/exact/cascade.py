@@ -106,7 +106,8 @@ class Exact:
             near = distances(case.view, case.view.rows_of(leaves.codes, leaves.numbers)) < NEAR * LIMIT
             if bool(near.any()):
                 leaves = _chosen(leaves, near)
-        return len(leaves.codes) <= self.leaves and case.take_leaves(leaves)
+        few = len(leaves.codes) <= self.leaves or not case.view.single
+        return few and case.take_leaves(leaves)
 
     @staticmethod
     def _runs(engine: Inversion, cases: Sequence[Case], streams: Streams, progress: Progress) -> list[Runs]:

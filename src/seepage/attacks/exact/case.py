@@ -16,16 +16,18 @@ from seepage.attacks.exact.handover import smaller
 from seepage.attacks.exact.joint import best_set
 from seepage.attacks.exact.presence import State, presence_of
 from seepage.attacks.exact.reasons import reason
-from seepage.attacks.exact.search import Leaves
+from seepage.attacks.exact.search import Leaves, span_search
 from seepage.attacks.exact.single import misses, polish, pull
 from seepage.attacks.exact.view import View, view_of
 from seepage.attacks.exact.whole import whole_members
+from seepage.attacks.exact.zeros import completed, duals_of, rows_from, with_weak, without_duals
 from seepage.attacks.inversion import Runs
 from seepage.observation import Claim, Observation
 
 MANY = 1500  # leaves that are polished to the end
 FEW = 12  # rows that are fitted together
 TURNS_IN_VAIN = 2
+NODES = 50_000  # of a search in what silent neurons leave
 DISTINCT = 0.1  # a row that is nearer to combinations of the others adds nothing
 
 
@@ -39,6 +41,7 @@ class Case:
         rows, labels: rows that were read, as inputs, and their labels (NaN where not known), in the order they were
             found.
         certain: which of them are certified.
+        heard: rows that silent neurons determine.
         likely: rows that are probably right, where certain ones cannot be subtracted.
         cells: what was read of a single row in closed form.
         vain: turns without a find.
@@ -51,6 +54,7 @@ class Case:
     rows: Tensor = field(init=False)
     labels: Tensor = field(init=False)
     certain: Tensor = field(init=False)
+    heard: Tensor = field(init=False)
     likely: Tensor = field(init=False)
     cells: Cells | None = None
     vain: int = 0
@@ -60,7 +64,7 @@ class Case:
     def __post_init__(self) -> None:
         width = self.observation.layout.width
         self.rows, self.labels = torch.zeros(0, width).double(), torch.zeros(0).double()
-        self.likely, self.certain = self.rows, torch.zeros(0, dtype=torch.bool)
+        self.heard, self.likely, self.certain = self.rows, self.rows, torch.zeros(0, dtype=torch.bool)
         if not self.observation.finite:
             self.estimate = Claim(outcome=Outcome.NOT_APPLICABLE, note="The update is zero or holds NaN or infinity.")
             return
@@ -123,6 +127,7 @@ class Case:
         if self._peel(certify(self.view, codes, numbers)):
             return
         self.vain += 1
+        self._listen(self.view.rows_of(codes, numbers))
         self._remember(codes, numbers)
         found = best_set(self.view, runs) if self._few else None
         if found is not None and found.certain:
@@ -144,10 +149,35 @@ class Case:
         whole = bool(proven.any()) and (int(proven.sum()) == self.total or not self.view.peelable)
         if whole and self.view.rows == self.total:
             self._keep_new(self.view.rows_of(leaves.codes[proven], leaves.numbers[proven]))
-        self._remember(*self._family(leaves, numbers))
+        codes, numbers = self._family(leaves, numbers)
+        self._listen(self.view.rows_of(codes, numbers))
+        self._remember(codes, numbers)
         if len(self.likely) + len(self.rows) >= self.total:
             self.vain = TURNS_IN_VAIN  # a complete search has found what there is
         return False
+
+    def _listen(self, x: Tensor) -> None:
+        """After many local steps: the rows that silent neurons determine, and what is left for the others."""
+        if self.view.single or self.view.entrance is None:
+            return
+        view, change = with_weak(self.view), self.observation.update
+        assert view.entrance is not None
+        rank = view.entrance.rank
+        x = x[self._misfit(x).argsort()]
+        duals, places = duals_of(view, change, x, x.new_zeros(0, rank))
+        rows = x[places]
+        if len(duals) and len(duals) < rank:  # few dimensions are left: all that is valid there
+            leaves = span_search(without_duals(view, duals), NODES)
+            numbers = polish(self.view, leaves.codes, leaves.numbers) if leaves.free else leaves.numbers
+            others = self.view.rows_of(*self._family(leaves, numbers)) if len(leaves.codes) else x[:0]
+            others = others[self._misfit(others).argsort()]
+            more, places = duals_of(view, change, others, duals)
+            duals, rows = torch.cat([duals, more]), torch.cat([rows, others[places]])
+            if len(duals) < self.total and len(others):
+                rows = completed(self.view, change, rows, others)
+        if len(duals) == rank == self.total:
+            rows = rows_from(view, duals)
+        self.heard = rows if len(rows) > len(self.heard) else self.heard
 
     def _family(self, leaves: Leaves, numbers: Tensor) -> tuple[Tensor, Tensor]:
         """The leaves, and where records of equal categories leave a family of numbers, other members of it."""
@@ -202,7 +232,7 @@ class Case:
         x = torch.cat([self.likely, self.view.rows_of(codes, numbers)])
         if self.view.peelable:
             x = x[distances(self.view, x) < LIMIT] if self.view.deep else x[:0]
-        x = x[self._misfit(x).argsort()]
+        x = torch.cat([self.heard, x[self._misfit(x).argsort()]])
         vectors = torch.cat([x, x.new_ones(len(x), 1)], 1)
         directions: list[Tensor] = []
         taken: list[Tensor] = []
