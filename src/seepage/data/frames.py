@@ -82,12 +82,15 @@ def as_numbers_if_it_reads_so(series: pl.Series) -> pl.Series:
     return series
 
 
-def as_frame(data: Any) -> pl.DataFrame:
+def as_frame(data: Any, *, least: int = 2) -> pl.DataFrame:
     """A polars frame from a polars or pandas frame. pandas writes a missing number as NaN, so there NaN is
     empty. What pandas calls a category stays one, even if it is written as a number.
+
+    Args:
+        least: columns that a table must have; a party of vertical learning may own one only.
     """
     if isinstance(data, pl.DataFrame):
-        return checked(data, "the frame")
+        return checked(data, "the frame", least=least)
     if not (hasattr(data, "columns") and hasattr(data, "iloc")):
         raise InputError(f"Expected a polars or pandas frame or a path, found {type(data).__name__}.")
     names = [str(name) for name in data.columns]
@@ -99,15 +102,15 @@ def as_frame(data: Any) -> pl.DataFrame:
         values = [None if gone else value for value, gone in zip(column.tolist(), empty.tolist(), strict=True)]
         series = pl.Series(name, values, strict=False)
         columns[name] = _as_category(series) if str(column.dtype) == "category" else series
-    return checked(pl.DataFrame(columns), "the frame")
+    return checked(pl.DataFrame(columns), "the frame", least=least)
 
 
-def checked(frame: pl.DataFrame, where: str) -> pl.DataFrame:
+def checked(frame: pl.DataFrame, where: str, *, least: int = 2) -> pl.DataFrame:
     """The frame with clean names and text, or a sentence why it is no table."""
     names = _named([name.strip() for name in frame.columns])
     _no_duplicates(names, where)
     frame = frame.rename(dict(zip(frame.columns, names, strict=True)))
-    if frame.width < 2 or frame.height == 0:
+    if frame.width < least or frame.height == 0:
         raise InputError(
             f"{where} is not a table to learn from: it has {frame.height} row(s) and {frame.width} column(s)."
         )

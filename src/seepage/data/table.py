@@ -61,14 +61,17 @@ class Table:
         """
         check_fits(frame, schema)
         frame = frame.filter(pl.col(schema.target.name).is_not_null())
-        numbers = [_numbers(frame[column.name], column) for column in schema.numeric]
-        codes = [_codes(frame[column.name], column.categories, column.name) for column in schema.categorical]
-        return Table(
-            schema,
-            np.stack(numbers, axis=1) if numbers else np.zeros((frame.height, 0)),
-            np.stack(codes, axis=1) if codes else np.zeros((frame.height, 0), dtype=np.int64),
-            _target(frame[schema.target.name], schema),
-        )
+        return Table(schema, *cells_of(frame, schema), _target(frame[schema.target.name], schema))
+
+
+def cells_of(frame: pl.DataFrame, schema: Schema) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers and category codes of a frame's input columns."""
+    numbers = [_numbers(frame[column.name], column) for column in schema.numeric]
+    codes = [_codes(frame[column.name], column.categories, column.name) for column in schema.categorical]
+    return (
+        np.stack(numbers, axis=1) if numbers else np.zeros((frame.height, 0)),
+        np.stack(codes, axis=1) if codes else np.zeros((frame.height, 0), dtype=np.int64),
+    )
 
 
 def check_fits(frame: pl.DataFrame, schema: Schema) -> None:

@@ -1,7 +1,23 @@
 """Claim and truth to numbers; baselines beside them."""
 
+from seepage.metrics.latent import Quality, latent_quality, mean_quality
 from seepage.metrics.matching import l1_cost, match_rows
 from seepage.metrics.reconstruction import TOLERANCE, Evaluator, aligned
 from seepage.metrics.reference import Reference
+from seepage.metrics.vertical import ColumnsRead, binary_found, columns_read, label_leak_auc
 
-__all__ = ["TOLERANCE", "Evaluator", "Reference", "aligned", "l1_cost", "match_rows"]
+__all__ = [
+    "TOLERANCE",
+    "ColumnsRead",
+    "Evaluator",
+    "Quality",
+    "Reference",
+    "aligned",
+    "binary_found",
+    "columns_read",
+    "l1_cost",
+    "label_leak_auc",
+    "latent_quality",
+    "match_rows",
+    "mean_quality",
+]

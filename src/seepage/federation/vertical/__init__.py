@@ -1,0 +1,48 @@
+"""Vertical federated learning: parties with different columns of the same people, and a host with the labels."""
+
+from seepage.federation.vertical.align import Alignment, align
+from seepage.federation.vertical.channel import Channel, InProcess, Threads, Traffic
+from seepage.federation.vertical.columns import Columns, dealt
+from seepage.federation.vertical.designs import AGGREGATIONS, Design, LocalEncoders, LocalTabNets, TabVFL
+from seepage.federation.vertical.estimator import DESIGNS, TabVFLClassifier, make_design
+from seepage.federation.vertical.failures import METHODS, Failures
+from seepage.federation.vertical.guest import Guest
+from seepage.federation.vertical.host import Host
+from seepage.federation.vertical.messages import Kind, Message, PartyError, Phase, SilentPartyError, Stamp, Task
+from seepage.federation.vertical.state import Checkpoint
+from seepage.federation.vertical.training import Epoch, Federation, History, Training
+
+__all__ = [
+    "AGGREGATIONS",
+    "DESIGNS",
+    "METHODS",
+    "Alignment",
+    "Channel",
+    "Checkpoint",
+    "Columns",
+    "Design",
+    "Epoch",
+    "Failures",
+    "Federation",
+    "Guest",
+    "History",
+    "Host",
+    "InProcess",
+    "Kind",
+    "LocalEncoders",
+    "LocalTabNets",
+    "Message",
+    "PartyError",
+    "Phase",
+    "SilentPartyError",
+    "Stamp",
+    "TabVFL",
+    "TabVFLClassifier",
+    "Task",
+    "Threads",
+    "Traffic",
+    "Training",
+    "align",
+    "dealt",
+    "make_design",
+]

@@ -1,0 +1,131 @@
+"""How messages travel. The parties see :class:`Channel` only: in one process now, over a network later."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as LateError
+from typing import Protocol
+
+from seepage.federation.vertical.messages import Kind, Message, Phase, SilentPartyError
+
+
+class Responder(Protocol):
+    """A party that answers."""
+
+    def respond(self, message: Message) -> Message:
+        """The answer to a message."""
+        ...
+
+
+class Traffic:
+    """Counts what crossed, by phase, direction and kind; keeps no values.
+
+    Args:
+        listener: is shown every message; for tests and privacy checks.
+    """
+
+    def __init__(self, listener: Callable[[Message], None] | None = None) -> None:
+        self.bytes: Counter[tuple[Phase, bool, str, str, Kind]] = Counter()
+        self.messages = 0
+        self._listener = listener
+
+    def count(self, message: Message) -> None:
+        """Note one message; evaluation counts apart from training."""
+        self.messages += 1
+        for kind, size in message.sizes.items():
+            stamp = message.stamp
+            self.bytes[stamp.phase, stamp.training, message.sender, message.receiver, kind] += size
+        if self._listener is not None:
+            self._listener(message)
+
+    def by_kind(self) -> dict[str, int]:
+        """Bytes of every kind, all parties and phases together."""
+        total: Counter[str] = Counter()
+        for (*_, kind), size in self.bytes.items():
+            total[kind.value] += size
+        return dict(sorted(total.items()))
+
+    def training_bytes(self, phase: Phase) -> dict[str, int]:
+        """Bytes of every kind that training in this phase cost; validation is left out."""
+        total: Counter[str] = Counter()
+        for (at, training, _, _, kind), size in self.bytes.items():
+            if at == phase and training:
+                total[kind.value] += size
+        return dict(sorted(total.items()))
+
+
+class Channel(Protocol):
+    """A way to ask a guest something and wait, never for ever, for the answer."""
+
+    @property
+    def guests(self) -> tuple[str, ...]:
+        """Names of the guests, in the order of their columns."""
+        ...
+
+    @property
+    def traffic(self) -> Traffic:
+        """What crossed so far."""
+        ...
+
+    def request(self, message: Message) -> Message:
+        """Send, and return the answer; :class:`SilentPartyError` when it does not come in time."""
+        ...
+
+
+class InProcess:
+    """All parties in this process; a call is a function call, so nothing can be late."""
+
+    def __init__(self, guests: Mapping[str, Responder], traffic: Traffic | None = None) -> None:
+        self._guests = dict(guests)
+        self.traffic = traffic or Traffic()
+
+    @property
+    def guests(self) -> tuple[str, ...]:
+        return tuple(self._guests)
+
+    def request(self, message: Message) -> Message:
+        self.traffic.count(message)
+        answer = self._guests[message.receiver].respond(message)
+        self.traffic.count(answer)
+        return answer
+
+
+class Threads:
+    """Each guest in a thread of its own; an answer that takes longer than the limit does not come at all.
+
+    Args:
+        limit: seconds to wait. A guest that is still busy with an earlier question counts as silent at once.
+    """
+
+    def __init__(self, guests: Mapping[str, Responder], limit: float, traffic: Traffic | None = None) -> None:
+        self._guests = dict(guests)
+        self._limit = limit
+        self._workers = {name: ThreadPoolExecutor(1, thread_name_prefix=name) for name in guests}
+        self._busy: dict[str, Future[Message]] = {}
+        self.traffic = traffic or Traffic()
+
+    @property
+    def guests(self) -> tuple[str, ...]:
+        return tuple(self._guests)
+
+    def request(self, message: Message) -> Message:
+        name = message.receiver
+        earlier = self._busy.get(name)
+        if earlier is not None and not earlier.done():
+            raise SilentPartyError(f"Party {name!r} is still busy with an earlier batch.")
+        self.traffic.count(message)
+        future = self._workers[name].submit(self._guests[name].respond, message)
+        self._busy[name] = future
+        try:
+            answer = future.result(timeout=self._limit)
+        except LateError:
+            raise SilentPartyError(f"Party {name!r} did not answer within {self._limit:g} s.") from None
+        self.traffic.count(answer)
+        return answer
+
+    def close(self) -> None:
+        """Let the threads go; a guest that hangs is not waited for."""
+        for worker in self._workers.values():
+            worker.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,255 @@
+"""The designs: which part of TabNet lives where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+import torch
+from pytorch_tabnet.tab_network import initialize_non_glu
+from torch import Tensor, nn
+
+from seepage._core import InputError
+from seepage.federation.vertical.messages import Phase
+from seepage.federation.vertical.party import chunk_sizes
+from seepage.models.tabnet_split import Bottom, ChunkDecoder, StepsDecoder, TabNetParts
+
+Aggregation = Literal["concatenation", "sum", "mean", "max"]
+AGGREGATIONS: tuple[Aggregation, ...] = ("concatenation", "sum", "mean", "max")
+
+
+class Top(Protocol):
+    """What the host holds, beside the final mapping."""
+
+    @property
+    def module(self) -> nn.Module:
+        """Everything that is trained."""
+        ...
+
+    @property
+    def needs_masks(self) -> bool:
+        """Whether guests send which entries they hid: where the attention is at the host."""
+        ...
+
+    def value_width(self, guest: int, phase: Phase) -> int:
+        """Columns of a guest's intermediate results."""
+        ...
+
+    def steps(self, values: Sequence[Tensor], masks: Sequence[Tensor]) -> list[Tensor]:
+        """Outputs of the decision steps, while pretraining. Masks are 1 where an entry is hidden."""
+        ...
+
+    def chunks(self, steps: list[Tensor]) -> list[Tensor]:
+        """What every guest rebuilds its columns from."""
+        ...
+
+    def latent(self, values: Sequence[Tensor]) -> tuple[Tensor, Tensor | None]:
+        """The latent vectors, and the sparsity of the attention if it is at the host."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Built:
+    """The modules of a federation: one bottom and one rebuilder for each guest, and the top."""
+
+    bottoms: list[nn.Module]
+    rebuilds: list[nn.Module | None]
+    top: Top
+    local: bool = False  # guests pretrain alone
+
+
+class Design(Protocol):
+    """Builds the modules for guests with these widths."""
+
+    name: str
+
+    def build(self, parts: TabNetParts, widths: Sequence[int]) -> Built:
+        """The modules."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class TabVFL:
+    """The U shape of document 004: BatchNorm and a square layer at the guests, the rest of TabNet at the host.
+
+    Args:
+        mixed: guests have the square layer. Without it and with one guest this is central TabNet.
+        decoders: where the decoder is: its last layer at the guests (``split``), or all of it (``guests``).
+    """
+
+    mixed: bool = True
+    decoders: Literal["split", "guests"] = "split"
+
+    name = "tabvfl"
+
+    def build(self, parts: TabNetParts, widths: Sequence[int]) -> Built:
+        bottoms: list[nn.Module] = [_Plain(Bottom(width, mixed=self.mixed)) for width in widths]
+        rebuilds: list[nn.Module | None]
+        if self.decoders == "guests":
+            rebuilds = [StepsDecoder(parts, width) for width in widths]
+        else:
+            check_latent(parts.latent, len(widths))
+            sizes = chunk_sizes(parts.latent, len(widths))
+            rebuilds = [ChunkDecoder(size, width) for size, width in zip(sizes, widths, strict=True)]
+        return Built(bottoms=bottoms, rebuilds=rebuilds, top=_Split(parts, widths, self.decoders == "split"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalEncoders:
+    """TabVFL-LE: a whole encoder at each guest; the host adds the decision steps of all guests up and decodes.
+
+    Args:
+        aggregation: how the steps of the guests become one. By concatenation each guest has its part of the latent.
+    """
+
+    aggregation: Aggregation = "sum"
+
+    name = "local_encoders"
+
+    def build(self, parts: TabNetParts, widths: Sequence[int]) -> Built:
+        check_latent(parts.latent, len(widths))
+        own = _own_parts(parts, len(widths), self.aggregation)
+        sizes = chunk_sizes(parts.latent, len(widths))
+        return Built(
+            bottoms=[_Encoder(each, width) for each, width in zip(own, widths, strict=True)],
+            rebuilds=[ChunkDecoder(size, width) for size, width in zip(sizes, widths, strict=True)],
+            top=_Aggregated(parts, own, self.aggregation, decodes=True),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalTabNets:
+    """LT, the way of earlier work: every guest pretrains a TabNet of its own; the host maps the latents side by side.
+
+    While fine-tuning, gradients go back to the guests as in split learning.
+    """
+
+    aggregation: Aggregation = "concatenation"
+
+    name = "local"
+
+    def build(self, parts: TabNetParts, widths: Sequence[int]) -> Built:
+        check_latent(parts.latent, len(widths))
+        own = _own_parts(parts, len(widths), self.aggregation)
+        return Built(
+            bottoms=[_Encoder(each, width) for each, width in zip(own, widths, strict=True)],
+            rebuilds=[StepsDecoder(each, width) for each, width in zip(own, widths, strict=True)],
+            top=_Aggregated(parts, own, self.aggregation, decodes=False),
+            local=True,
+        )
+
+
+def check_latent(latent: int, guests: int) -> None:
+    """Every guest needs at least one latent column of its own."""
+    if latent < guests:
+        raise InputError(
+            f"The latent dimension is {latent}, but there are {guests} guests; it must be at least {guests}."
+        )
+
+
+class _Plain(nn.Module):
+    """BatchNorm and mix. The attention is at the host, so masks go there."""
+
+    def __init__(self, bottom: Bottom) -> None:
+        super().__init__()
+        self.bottom = bottom
+
+    def forward(self, x: Tensor, masks: Tensor | None, phase: Phase) -> tuple[Tensor, None]:
+        return self.bottom(x), None
+
+
+class _Encoder(nn.Module):
+    """A whole encoder at a guest: all decision steps while pretraining, their sum while fine-tuning."""
+
+    def __init__(self, parts: TabNetParts, width: int) -> None:
+        super().__init__()
+        self.encoder = parts.encoder(width)
+
+    def forward(self, x: Tensor, masks: Tensor | None, phase: Phase) -> tuple[Tensor, Tensor | None]:
+        steps, sparsity = self.encoder(x, prior=None if masks is None else 1 - masks)
+        if phase == Phase.PRETRAINING:
+            return torch.cat(steps, 1), None
+        return torch.stack(steps).sum(0), sparsity
+
+
+class _Split:
+    """The host's part of TabVFL."""
+
+    needs_masks = True
+
+    def __init__(self, parts: TabNetParts, widths: Sequence[int], split: bool) -> None:
+        self._widths = list(widths)
+        self._sizes = chunk_sizes(parts.latent, len(widths)) if split else None
+        self._encoder = parts.partial_encoder(sum(widths))
+        self._decoder = parts.partial_decoder() if split else None
+        self.module: nn.Module = nn.ModuleDict(
+            {"encoder": self._encoder} | ({"decoder": self._decoder} if self._decoder is not None else {})
+        )
+
+    def value_width(self, guest: int, phase: Phase) -> int:
+        return self._widths[guest]
+
+    def steps(self, values: Sequence[Tensor], masks: Sequence[Tensor]) -> list[Tensor]:
+        prior = 1 - torch.cat(list(masks), 1).to(values[0].dtype)
+        outputs: list[Tensor] = self._encoder(torch.cat(list(values), 1), prior=prior)[0]
+        return outputs
+
+    def chunks(self, steps: list[Tensor]) -> list[Tensor]:
+        if self._decoder is None or self._sizes is None:
+            return [torch.cat(steps, 1)] * len(self._widths)
+        return list(self._decoder(steps).split(self._sizes, 1))
+
+    def latent(self, values: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        steps, sparsity = self._encoder(torch.cat(list(values), 1))
+        return torch.stack(steps).sum(0), sparsity
+
+
+class _Aggregated:
+    """The host's part where guests have encoders of their own."""
+
+    needs_masks = False
+
+    def __init__(self, parts: TabNetParts, own: Sequence[TabNetParts], aggregation: Aggregation, decodes: bool) -> None:
+        self._steps = parts.steps
+        self._own = [each.latent for each in own]
+        self._aggregation = aggregation
+        self._sizes = chunk_sizes(parts.latent, len(own))
+        self._decoder = parts.partial_decoder() if decodes else None
+        self.module: nn.Module = nn.ModuleDict({"decoder": self._decoder} if self._decoder is not None else {})
+
+    def value_width(self, guest: int, phase: Phase) -> int:
+        return self._own[guest] * (self._steps if phase == Phase.PRETRAINING else 1)
+
+    def steps(self, values: Sequence[Tensor], masks: Sequence[Tensor]) -> list[Tensor]:
+        return [
+            _aggregate(step, self._aggregation) for step in zip(*(v.chunk(self._steps, 1) for v in values), strict=True)
+        ]
+
+    def chunks(self, steps: list[Tensor]) -> list[Tensor]:
+        assert self._decoder is not None
+        return list(self._decoder(steps).split(self._sizes, 1))
+
+    def latent(self, values: Sequence[Tensor]) -> tuple[Tensor, None]:
+        return _aggregate(values, self._aggregation), None
+
+
+def _own_parts(parts: TabNetParts, guests: int, aggregation: Aggregation) -> list[TabNetParts]:
+    """The sizes of every guest's own encoder."""
+    if aggregation != "concatenation":
+        return [parts] * guests
+    return [replace(parts, latent=size) for size in chunk_sizes(parts.latent, guests)]
+
+
+def _aggregate(values: Sequence[Tensor], how: Aggregation) -> Tensor:
+    if how == "concatenation":
+        return torch.cat(list(values), 1)
+    stacked = torch.stack(list(values))
+    return stacked.amax(0) if how == "max" else stacked.mean(0) if how == "mean" else stacked.sum(0)
+
+
+def final_mapping(latent: int, classes: int) -> nn.Linear:
+    """The last layer, from the latent to the classes."""
+    mapping = nn.Linear(latent, classes, bias=False)
+    initialize_non_glu(mapping, latent, classes)
+    return mapping

@@ -1,0 +1,298 @@
+"""Vertical training in scikit-learn's way: fit, predict, transform, save, load."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import torch
+from safetensors.torch import load_file, save_file
+from sklearn.base import BaseEstimator, ClassifierMixin
+from torch import Tensor
+
+from seepage._core import InputError, Progress, Streams, silent, unknown_name
+from seepage.data import Schema, Statistics, as_frame
+from seepage.federation.vertical.channel import Traffic
+from seepage.federation.vertical.columns import Columns
+from seepage.federation.vertical.designs import AGGREGATIONS, Aggregation, Design, LocalEncoders, LocalTabNets, TabVFL
+from seepage.federation.vertical.failures import METHODS, Failures, Method
+from seepage.federation.vertical.state import Checkpoint, write_json
+from seepage.federation.vertical.training import Federation, History, Training
+from seepage.models.tabnet_split import TabNetParts
+
+Tables = Mapping[str, Any] | Sequence[Any]
+DESIGNS: dict[str, Callable[[Aggregation | None], Design]] = {
+    "central": lambda _: TabVFL(mixed=False),
+    "local": lambda how: LocalTabNets(aggregation=how or "concatenation"),
+    "local_encoders": lambda how: LocalEncoders(aggregation=how or "sum"),
+    "tabvfl": lambda _: TabVFL(),
+    "tabvfl_without_fc": lambda _: TabVFL(mixed=False),
+    "guest_decoders": lambda _: TabVFL(decoders="guests"),
+}
+
+
+def make_design(name: str, aggregation: str | None = None) -> Design:
+    """A design by name."""
+    if name not in DESIGNS:
+        raise unknown_name("design", name, DESIGNS)
+    if aggregation is not None and aggregation not in AGGREGATIONS:
+        raise unknown_name("aggregation", aggregation, AGGREGATIONS)
+    if aggregation not in (None, "concatenation") and name not in ("local", "local_encoders"):
+        raise InputError(
+            f"The design {name!r} puts intermediate results of different columns side by side; "
+            f"{aggregation!r} needs latents of equal width: use local or local_encoders."
+        )
+    return DESIGNS[name](aggregation)
+
+
+class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier whose columns live at several parties.
+
+    Rows must be aligned first (see :func:`align`). All parties run in this process; what crosses between them is
+    counted in ``traffic_``.
+
+    Args:
+        design: ``tabvfl``, ``local_encoders``, ``local``, ``guest_decoders``, ``central`` (all columns at one party) or
+            ``tabvfl_without_fc``.
+        aggregation: for ``local`` and ``local_encoders``.
+        latent: columns of the latent vector.
+        steps: decision steps.
+        pretraining, finetuning, batch_size, rate, hidden, sparsity, patience: see :class:`Training`.
+        validation: share of the rows that decides when to stop.
+        failure_probability, failure_method: see :class:`Failures`.
+        seed: of all randomness.
+
+    Example:
+        >>> model = TabVFLClassifier(latent=4, pretraining=0, finetuning=1)
+        >>> model.get_params()["design"]
+        'tabvfl'
+    """
+
+    def __init__(
+        self,
+        *,
+        design: str = "tabvfl",
+        aggregation: str | None = None,
+        latent: int = 5,
+        steps: int = 3,
+        pretraining: int = 100,
+        finetuning: int = 100,
+        batch_size: int = 512,
+        rate: float = 0.02,
+        hidden: float = 0.2,
+        sparsity: float = 1e-3,
+        patience: int = 10,
+        validation: float = 0.15,
+        failure_probability: float = 0.0,
+        failure_method: str = "hybrid",
+        seed: int = 0,
+    ) -> None:
+        self.design = design
+        self.aggregation = aggregation
+        self.latent = latent
+        self.steps = steps
+        self.pretraining = pretraining
+        self.finetuning = finetuning
+        self.batch_size = batch_size
+        self.rate = rate
+        self.hidden = hidden
+        self.sparsity = sparsity
+        self.patience = patience
+        self.validation = validation
+        self.failure_probability = failure_probability
+        self.failure_method = failure_method
+        self.seed = seed
+
+    def fit(
+        self,
+        tables: Tables,
+        y: Any,
+        *,
+        validation_rows: Sequence[int] | None = None,
+        train_rows: Sequence[int] | None = None,
+        folder: str | Path | None = None,
+        progress: Progress = silent,
+        traffic: Traffic | None = None,
+    ) -> TabVFLClassifier:
+        """Train.
+
+        Args:
+            tables: the guests' frames by name, or in a list; row i is the same person everywhere.
+            y: (rows,) labels, at the host.
+            train_rows, validation_rows: which rows; drawn at random if not given.
+            folder: save the state here after every epoch, and continue what is there.
+        """
+        frames = named_frames(tables)
+        labels = np.asarray(y)
+        if self.design == "central":
+            frames = {
+                "central": pl.concat([_prefixed(name, frame) for name, frame in frames.items()], how="horizontal")
+            }
+        _check_rows(frames, len(labels))
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        train, validation = self._rows(len(labels), train_rows, validation_rows)
+        self.columns_ = [Columns.fit(name, frame, train) for name, frame in frames.items()]
+        encoded = [each.encode(frames[each.name]) for each in self.columns_]
+        self.federation_ = self._federation(encoded, torch.from_numpy(codes), traffic)
+        checkpoint = None
+        if folder is not None:
+            checkpoint = Checkpoint(folder=Path(folder), fingerprint=self._fingerprint(encoded, codes))
+        self.history_: History = self.federation_.fit(train, validation, checkpoint=checkpoint, progress=progress)
+        return self
+
+    @property
+    def traffic_(self) -> Traffic:
+        """What crossed between the parties."""
+        return self.federation_.channel.traffic
+
+    def transform(self, tables: Tables, *, absent: Sequence[str] = ()) -> np.ndarray:
+        """(rows, latent) one latent vector for all parties' columns.
+
+        Args:
+            absent: guests that do not answer; zeros stand in.
+        """
+        return self._latent(tables, absent).numpy()
+
+    def predict_proba(self, tables: Tables, *, absent: Sequence[str] = ()) -> np.ndarray:
+        """(rows, classes) probabilities."""
+        logits = self.federation_.host.logits(self._latent(tables, absent))
+        probabilities: np.ndarray = torch.softmax(logits, 1).numpy()
+        return probabilities
+
+    def predict(self, tables: Tables, *, absent: Sequence[str] = ()) -> np.ndarray:
+        """(rows,) the likeliest class."""
+        predicted: np.ndarray = self.classes_[self.predict_proba(tables, absent=absent).argmax(1)]
+        return predicted
+
+    def save(self, folder: str | Path) -> None:
+        """One folder for each party: its weights (safetensors) and what it knows (JSON, TOML)."""
+        place = Path(folder)
+        for guest, columns in zip(self.federation_.guests, self.columns_, strict=True):
+            own = place / guest.name
+            own.mkdir(parents=True, exist_ok=True)
+            save_file(_plain(guest.learning.modules.state_dict()), own / "weights.safetensors")
+            (own / "schema.toml").write_text(columns.schema.to_toml())
+            statistics = {name: value.tolist() for name, value in asdict(columns.statistics).items()}
+            write_json(own / "statistics.json", statistics)
+        own = place / "host"
+        own.mkdir(parents=True, exist_ok=True)
+        save_file(_plain(self.federation_.host.learning.modules.state_dict()), own / "weights.safetensors")
+        names = [guest.name for guest in self.federation_.guests]
+        facts = {"parameters": self.get_params(), "guests": names, "classes": self.classes_.tolist()}
+        write_json(own / "model.json", facts)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> TabVFLClassifier:
+        """A model that was saved."""
+        place = Path(folder)
+        if not (place / "host" / "model.json").exists():
+            raise InputError(f"{place} holds no saved model: there is no host/model.json.")
+        facts = json.loads((place / "host" / "model.json").read_text())
+        model = cls(**facts["parameters"])
+        model.classes_ = np.array(facts["classes"])
+        model.columns_ = []
+        for name in facts["guests"]:
+            schema = Schema.from_toml((place / name / "schema.toml").read_text(), str(place / name / "schema.toml"))
+            stored = json.loads((place / name / "statistics.json").read_text())
+            statistics = Statistics(**{key: np.array(value) for key, value in stored.items()})
+            model.columns_.append(Columns(name, schema, statistics))
+        # One row of zeros stands for tables that come later.
+        empty = [torch.zeros(1, columns.encoder.layout.width) for columns in model.columns_]
+        model.federation_ = model._federation(empty, torch.zeros(1, dtype=torch.long), None)
+        for guest in model.federation_.guests:
+            guest.learning.modules.load_state_dict(load_file(place / guest.name / "weights.safetensors"))
+        model.federation_.host.learning.modules.load_state_dict(load_file(place / "host" / "weights.safetensors"))
+        model.history_ = History()
+        return model
+
+    def _federation(self, encoded: list[Tensor], codes: Tensor, traffic: Traffic | None) -> Federation:
+        if self.failure_method not in METHODS:
+            raise unknown_name("failure method", self.failure_method, METHODS)
+        method: Method = self.failure_method
+        return Federation(
+            [columns.name for columns in self.columns_],
+            encoded,
+            codes,
+            len(self.classes_),
+            design=make_design(self.design, self.aggregation),
+            parts=TabNetParts(latent=self.latent, attention=self.latent, steps=self.steps),
+            training=Training(
+                pretraining=self.pretraining,
+                finetuning=self.finetuning,
+                batch_size=self.batch_size,
+                rate=self.rate,
+                hidden=self.hidden,
+                sparsity=self.sparsity,
+                patience=self.patience,
+            ),
+            failures=Failures(probability=self.failure_probability, method=method),
+            streams=Streams(self.seed),
+            traffic=traffic,
+        )
+
+    def _latent(self, tables: Tables, absent: Sequence[str]) -> Tensor:
+        frames = named_frames(tables)
+        if self.design == "central":
+            frames = {
+                "central": pl.concat([_prefixed(name, frame) for name, frame in frames.items()], how="horizontal")
+            }
+        names = [columns.name for columns in self.columns_]
+        for name in (*frames, *absent):
+            if name not in names:
+                raise unknown_name("guest", name, names)
+        missing = [name for name in names if name not in frames and name not in absent]
+        if missing:
+            raise InputError(f"There is no table of guest {', '.join(map(repr, missing))}; name it absent, or give it.")
+        rows = next(iter(frames.values())).height
+        _check_rows(frames, rows)
+        for guest, columns in zip(self.federation_.guests, self.columns_, strict=True):
+            if guest.name in frames and guest.name not in absent:
+                guest.load(columns.encode(frames[guest.name]))
+        self.federation_.host.cache.clear()  # rows that were not seen in training have nothing in it
+        return self.federation_.host.latent(torch.arange(rows), set(absent))
+
+    def _rows(
+        self, count: int, train: Sequence[int] | None, validation: Sequence[int] | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        if train is not None and validation is not None:
+            return np.asarray(train), np.asarray(validation)
+        if not 0 < self.validation < 1:
+            raise InputError(f"The validation share is {self.validation}; it must lie between 0 and 1.")
+        order = Streams(self.seed).numpy("split").permutation(count)
+        cut = max(1, round(self.validation * count))
+        return np.sort(order[cut:]), np.sort(order[:cut])
+
+    def _fingerprint(self, encoded: list[Tensor], codes: np.ndarray) -> str:
+        """Changes with every setting and with the data."""
+        sums = [float(x.double().sum()) for x in encoded] + [float(codes.sum()), float(len(codes))]
+        return json.dumps({"parameters": self.get_params(), "data": sums}, sort_keys=True, default=str)
+
+
+def named_frames(tables: Tables) -> dict[str, pl.DataFrame]:
+    """The guests' frames by name."""
+    if isinstance(tables, Mapping):
+        return {str(name): as_frame(table, least=1) for name, table in tables.items()}
+    return {f"guest{number}": as_frame(table, least=1) for number, table in enumerate(tables, start=1)}
+
+
+def _prefixed(name: str, frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.rename({column: f"{name}.{column}" for column in frame.columns})
+
+
+def _check_rows(frames: Mapping[str, pl.DataFrame], rows: int) -> None:
+    if not frames:
+        raise InputError("There is no guest; at least one party with columns is needed.")
+    for name, frame in frames.items():
+        if frame.height != rows:
+            raise InputError(
+                f"Guest {name!r} has {frame.height} rows where {rows} are expected; align the tables first."
+            )
+
+
+def _plain(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: value.detach().clone().contiguous() for name, value in state.items()}

@@ -1,0 +1,184 @@
+"""The host: it owns the labels and the top model, and drives the mini batches."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor
+
+from seepage.federation.vertical.channel import Channel
+from seepage.federation.vertical.designs import Top, final_mapping
+from seepage.federation.vertical.failures import Cache
+from seepage.federation.vertical.messages import Kind, Message, Phase, SilentPartyError, Stamp, Task, opened
+from seepage.federation.vertical.party import Learning
+
+NAME = "host"
+EVALUATED = 4096  # rows of a batch where nothing is learned
+
+
+@dataclass(frozen=True, eq=False)
+class _Gathered:
+    """What the guests sent for a batch, or what stands in for it.
+
+    Args:
+        values: leaves of the host's graph.
+        present: places of the guests that are there.
+    """
+
+    values: list[Tensor]
+    masks: list[Tensor]
+    present: list[int]
+
+
+class Host:
+    """The label owner.
+
+    Args:
+        top: its part of the model.
+        labels: (rows,) of the aligned rows. They never leave this object.
+        classes: how many.
+        channel: the way to the guests.
+        cache: stands in for guests that are absent.
+        latent: columns of the latent.
+        rate, clip: of its optimiser.
+        sparsity: weight of the attention's sparsity. Algorithm 2 subtracts the mean of M log M, which is negative, and
+            Eq. 3.17 adds the entropy -M log M: the same thing. Sparse masks have low entropy, so a positive weight
+            makes masks sparse.
+    """
+
+    def __init__(
+        self,
+        top: Top,
+        labels: Tensor,
+        classes: int,
+        channel: Channel,
+        cache: Cache,
+        *,
+        latent: int,
+        rate: float,
+        clip: float,
+        sparsity: float,
+    ) -> None:
+        self._top, self._labels, self._channel, self.cache = top, labels, channel, cache
+        self._sparsity = sparsity
+        self._mapping = final_mapping(latent, classes)
+        self.learning = Learning({"top": top.module, "mapping": self._mapping}, rate, clip)
+        self.lost: set[str] = set()  # guests that fell silent in this epoch
+
+    @property
+    def guests(self) -> tuple[str, ...]:
+        """Names of the guests."""
+        return self._channel.guests
+
+    def tell(self, task: Task, stamp: Stamp) -> None:
+        """Tell all guests that are there; the host does the same itself."""
+        own = self.learning
+        {Task.BEGIN: own.restart, Task.REMEMBER: own.remember, Task.RECALL: own.recall}[task]()
+        if task == Task.BEGIN:
+            self.cache.clear()
+        for guest in self.guests:
+            self._ask(guest, task, stamp, {})
+
+    def pretrain(self, rows: Tensor, stamp: Stamp, absent: Set[str]) -> float:
+        """One batch of Algorithm 1; the accumulated loss of the guests that are there."""
+        training = stamp.training
+        self.learning.train(training)
+        gathered = self._gather(rows, stamp, absent)
+        with torch.set_grad_enabled(training):
+            chunks = self._top.chunks(self._top.steps(gathered.values, gathered.masks))
+        total, outputs, gradients = 0.0, [], []
+        for place in gathered.present:
+            chunk = chunks[place]
+            answer = self._ask(self.guests[place], Task.REBUILD, stamp, {Kind.CHUNK: chunk.detach()})
+            if answer is None:
+                continue
+            shapes: dict[Kind, tuple[int, ...]] = {Kind.LOSS: (1,)}
+            if training:
+                shapes[Kind.GRADIENT] = tuple(chunk.shape)
+            loss, *gradient = opened(answer, Task.REBUILD, stamp, shapes)
+            total += float(loss)
+            outputs += [chunk] if training else []
+            gradients += gradient
+        if training and outputs:
+            torch.autograd.backward(outputs, gradients)
+            self._teach(gathered, stamp)
+        return total
+
+    def finetune(self, rows: Tensor, stamp: Stamp, absent: Set[str]) -> float:
+        """One batch of Algorithm 2; its loss."""
+        self.learning.train(stamp.training)
+        gathered = self._gather(rows, stamp, absent)
+        with torch.set_grad_enabled(stamp.training):
+            latent, sparsity = self._top.latent(gathered.values)
+            cross = F.cross_entropy(self._mapping(latent), self._labels[rows])
+            loss = cross if sparsity is None else cross - self._sparsity * sparsity
+        if stamp.training:
+            torch.autograd.backward(loss)
+            self._teach(gathered, stamp)
+            return float(loss.detach())
+        return float(cross)
+
+    def local_epoch(self, rows: Tensor, stamp: Stamp) -> float:
+        """Let every guest pretrain on its own for an epoch; the sum of their losses."""
+        answers = [self._ask(guest, Task.PRETRAIN, stamp, {Kind.BATCH_IDS: rows.int()}) for guest in self.guests]
+        return sum(float(opened(each, Task.PRETRAIN, stamp, {Kind.LOSS: (1,)})[0]) for each in answers if each)
+
+    def latent(self, rows: Tensor, absent: Set[str] = frozenset()) -> Tensor:
+        """(rows, latent) with the model as it is now; absent guests are stood in for."""
+        self.learning.train(False)
+        found = []
+        for number, part in enumerate(torch.split(rows, EVALUATED)):
+            stamp = Stamp(Phase.FINETUNING, 0, number, training=False)
+            with torch.no_grad():
+                found.append(self._top.latent(self._gather(part, stamp, absent).values)[0])
+        return torch.cat(found)
+
+    def logits(self, latent: Tensor) -> Tensor:
+        """(rows, classes) from latents."""
+        with torch.no_grad():
+            mapped: Tensor = self._mapping(latent)
+        return mapped
+
+    def _gather(self, rows: Tensor, stamp: Stamp, absent: Set[str]) -> _Gathered:
+        values, masks, present = [], [], []
+        ids = rows.int()
+        masked = stamp.phase == Phase.PRETRAINING and stamp.training and self._top.needs_masks
+        for place, guest in enumerate(self.guests):
+            width = self._top.value_width(place, stamp.phase)
+            gone = guest in absent or guest in self.lost
+            answer = None if gone else self._ask(guest, Task.COMPUTE, stamp, {Kind.BATCH_IDS: ids})
+            if answer is None:
+                value, mask = self.cache.get(guest, rows, width)
+            else:
+                shapes: dict[Kind, tuple[int, ...]] = {Kind.INTERMEDIATE: (len(rows), width)}
+                if masked:
+                    shapes[Kind.MASK] = (len(rows), width)
+                value, *sent = opened(answer, Task.COMPUTE, stamp, shapes)
+                mask = sent[0] if sent else torch.zeros(len(rows), width, dtype=torch.bool)
+                self.cache.put(guest, rows, value, sent[0] if sent else None)
+                value = value.requires_grad_(stamp.training)
+                present.append(place)
+            values.append(value)
+            masks.append(mask)
+        return _Gathered(values, masks, present)
+
+    def _teach(self, gathered: _Gathered, stamp: Stamp) -> None:
+        """Update the host, and send the guests their gradients."""
+        self.learning.step()
+        for place in gathered.present:
+            gradient = gathered.values[place].grad
+            if gradient is not None:
+                self._ask(self.guests[place], Task.LEARN, stamp, {Kind.GRADIENT: gradient})
+
+    def _ask(self, guest: str, task: Task, stamp: Stamp, payload: dict[Kind, Tensor]) -> Message | None:
+        """The answer, or None if the guest is silent; it is not asked again in this epoch."""
+        if guest in self.lost:
+            return None
+        try:
+            return self._channel.request(Message(NAME, guest, task, stamp, payload))
+        except SilentPartyError:
+            self.lost.add(guest)
+            return None
