@@ -9,7 +9,7 @@ import typer
 
 from seepage import __version__
 from seepage._core import InputError
-from seepage.cli import attacks, audit, data, defenses, env, report
+from seepage.cli import attacks, audit, data, defenses, env, report, vertical
 
 app = typer.Typer(
     name="seepage",
@@ -25,6 +25,7 @@ app.command("env")(env.env)
 app.add_typer(data.app, name="data")
 app.add_typer(attacks.app, name="attacks")
 app.add_typer(defenses.app, name="defenses")
+app.add_typer(vertical.app, name="vertical")
 
 
 def _version(value: bool) -> None:

@@ -39,12 +39,17 @@ def stratified_order(table: Table, generator: np.random.Generator) -> np.ndarray
     """A random order of the rows in which any stretch holds the classes in proportion (regression: any
     order).
     """
-    shuffled = generator.permutation(len(table))
     if table.schema.target.task == "regression":
-        return shuffled
-    place = np.empty(len(table))
-    for label in np.unique(table.target):
-        members = shuffled[table.target[shuffled] == label]
+        return generator.permutation(len(table))
+    return class_order(table.target, generator)
+
+
+def class_order(labels: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """A random order of labelled rows in which any stretch holds the classes in proportion."""
+    shuffled = generator.permutation(len(labels))
+    place = np.empty(len(labels))
+    for label in np.unique(labels):
+        members = shuffled[labels[shuffled] == label]
         place[members] = (np.arange(len(members)) + 0.5) / len(members)
     order: np.ndarray = shuffled[np.argsort(place[shuffled], kind="stable")]
     return order

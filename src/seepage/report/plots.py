@@ -92,7 +92,7 @@ def leakage(leaks: Sequence[Leak]) -> Plot | None:
         f"Dot plot of {words.plural(len(measured), 'setting')}: the share of cells the attack read, with its "
         "95 % interval, beside three ways of guessing. The table below holds the same numbers."
     )
-    return _plot("plot-leakage", description, lambda palette: _leakage(measured, palette, height), height, 280)
+    return drawn("plot-leakage", description, lambda palette: _leakage(measured, palette, height), height, 280)
 
 
 def _leakage(leaks: Sequence[Leak], palette: Palette, height: int) -> go.Figure:
@@ -123,7 +123,7 @@ def _leakage(leaks: Sequence[Leak], palette: Palette, height: int) -> go.Figure:
         marker={"symbol": "circle", "size": 12, "color": palette.attack},
         hovertemplate="%{x:.0f} %<extra>%{fullData.name}</extra>",
     )
-    _dress(figure, palette, height)
+    dress(figure, palette, height)
     # The attack is drawn last, on top, and named first. A narrow screen shows the settings' numbers alone.
     short = [f"<b>{leak.number}</b>" for leak in leaks]
     figure.update_layout(legend={"traceorder": "reversed"}, meta={"short": short})
@@ -152,7 +152,7 @@ def columns(views: Sequence[ColumnView], leaks: Sequence[Leak]) -> Plot | None:
         return _dress_columns(_columns(views, leaks, palette, scale), views, leaks, palette, height)
 
     width = 260 + 36 * len(leaks)
-    return _plot("plot-columns", description, draw, height, width, printed=len(views) <= PRINTED_COLUMNS, scale=scale)
+    return drawn("plot-columns", description, draw, height, width, printed=len(views) <= PRINTED_COLUMNS, scale=scale)
 
 
 def _scale(views: Sequence[ColumnView]) -> int:
@@ -192,7 +192,7 @@ def _columns(views: Sequence[ColumnView], leaks: Sequence[Leak], palette: Palett
 def _dress_columns(
     figure: go.Figure, views: Sequence[ColumnView], leaks: Sequence[Leak], palette: Palette, height: int
 ) -> go.Figure:
-    _dress(figure, palette, height)
+    dress(figure, palette, height)
     figure.update_layout(margin={"t": 60, "b": 12})
     figure.update_xaxes(
         title_text="setting (numbered as in the table of attacks)",
@@ -218,7 +218,7 @@ def trend(view: Trend) -> Plot | None:
     name = f"plot-{view.dimension.replace('_', '-')}"
     longest = max(len(line) for lines in _ticks(view) for line in lines)
     width = max(280, len(view.ticks) * (8 * longest + 10))  # labels side by side; a narrow screen scrolls
-    return _plot(name, description, lambda palette: _trend(view, palette, height), height, width)
+    return drawn(name, description, lambda palette: _trend(view, palette, height), height, width)
 
 
 def _trend(view: Trend, palette: Palette, height: int) -> go.Figure:
@@ -248,7 +248,7 @@ def _trend(view: Trend, palette: Palette, height: int) -> go.Figure:
         line={"dash": "dot", "width": 2, "color": palette.muted},
         hovertemplate="%{y:.0f} %<extra>%{fullData.name}</extra>",
     )
-    _dress(figure, palette, height)
+    dress(figure, palette, height)
     figure.update_yaxes(title_text="share of cells right, %", range=[-2, 102], showgrid=True)
     figure.update_xaxes(
         title_text=view.axis,
@@ -286,7 +286,7 @@ def trust(group: TrustGroup) -> Plot:
         f"Bar plot of {words.plural(len(group.bars), 'bar')}: the share of cells right by {group.measure}. "
         f"{group.sentence} The table below holds the same numbers."
     )
-    return _plot(f"plot-trust-{group.kind}", description, lambda palette: _trust(group, palette, height), height, 280)
+    return drawn(f"plot-trust-{group.kind}", description, lambda palette: _trust(group, palette, height), height, 280)
 
 
 def _trust(group: TrustGroup, palette: Palette, height: int) -> go.Figure:
@@ -311,7 +311,7 @@ def _trust(group: TrustGroup, palette: Palette, height: int) -> go.Figure:
         marker={"symbol": "diamond", "size": 10, "color": color, "line": {"width": 2, "color": palette.surface}},
         hovertemplate="%{x:.0f} %<extra>%{fullData.name}</extra>",
     )
-    _dress(figure, palette, height)
+    dress(figure, palette, height)
     figure.update_xaxes(title_text="share of cells right, %", range=[0, 102], showgrid=True)
     figure.update_yaxes(
         tickvals=places,
@@ -330,7 +330,7 @@ def utility(view: UtilityView) -> Plot | None:
         f"Scatter plot of {words.plural(len(known), 'point')}: {view.score_title} against the share of cells "
         "read. The table below holds the same numbers."
     )
-    return _plot("plot-utility", description, lambda palette: _utility(view, palette, 420), 420, 280)
+    return drawn("plot-utility", description, lambda palette: _utility(view, palette, 420), 420, 280)
 
 
 def _utility(view: UtilityView, palette: Palette, height: int) -> go.Figure:
@@ -349,7 +349,7 @@ def _utility(view: UtilityView, palette: Palette, height: int) -> go.Figure:
             marker={"size": 11, "color": color, "symbol": _LINE_SYMBOLS[index % len(_LINE_SYMBOLS)]},
             hovertemplate="%{text}<br>utility %{x:.3f}, cells read %{y:.0f} %<extra></extra>",
         )
-    _dress(figure, palette, height)
+    dress(figure, palette, height)
     figure.update_xaxes(title_text=_text(view.score_title, 80), showgrid=True)
     figure.update_yaxes(title_text="share of cells read, %", range=[-2, 102], showgrid=True)
     return figure
@@ -383,7 +383,7 @@ def _error(values: Sequence[Interval | None], color: str) -> dict[str, Any]:
     }
 
 
-def _dress(figure: go.Figure, palette: Palette, height: int) -> None:
+def dress(figure: go.Figure, palette: Palette, height: int) -> None:
     """What all figures share: fonts, colours, room, and no controls that a reader does not need."""
     axis = {
         "gridcolor": palette.grid,
@@ -416,7 +416,7 @@ def _text(text: str, length: int) -> str:
     return html.escape(words.shortened(text, length), quote=False)
 
 
-def _plot(
+def drawn(
     name: str, description: str, draw: Callable[[Palette], go.Figure], height: int, width: int, **more: Any
 ) -> Plot:
     dresses = {"light": draw(LIGHT).to_plotly_json(), "dark": draw(DARK).to_plotly_json()}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -13,9 +15,11 @@ from plotly.offline import get_plotlyjs
 
 from seepage.report import words
 from seepage.report.gather import gather
-from seepage.report.plots import plots_of
+from seepage.report.plots import Plot, plots_of
 from seepage.report.verdict import Level
+from seepage.report.vertical import METRICS, VARIANTS, gather_vertical, plots_of_vertical
 from seepage.results import Run, Summary
+from seepage.results.vertical import read_vertical
 
 _HERE = Path(__file__).parent
 
@@ -23,22 +27,32 @@ _HERE = Path(__file__).parent
 def render(summary: Summary) -> str:
     """The report of a summary, as one self-contained HTML document."""
     page = gather(summary)
-    plots = plots_of(page)
+    return _document("report.html", page, plots_of(page), levels=list(Level))
+
+
+def render_vertical(summary: dict[str, Any]) -> str:
+    """The report of vertical training."""
+    page = gather_vertical(summary)
+    return _document("vertical.html", page, plots_of_vertical(page), variants=VARIANTS, metrics=METRICS)
+
+
+def _document(template: str, page: Any, plots: Mapping[str, Plot | None], **more: Any) -> str:
     drawing = (_HERE / "report.js").read_text(encoding="utf-8").strip()
     scripts = [get_plotlyjs(), drawing] if any(plots.values()) else [drawing]
-    return _environment().get_template("report.html").render(
+    return _environment().get_template(template).render(
         page=page,
         plots=plots,
-        levels=list(Level),
         style=Markup((_HERE / "report.css").read_text(encoding="utf-8")),
         scripts=[Markup(script) for script in scripts],
         policy=_policy(scripts),
+        **more,
     )  # fmt: skip
 
 
 def write_report(run: Run) -> Path:
     """Write ``report.html`` of a finished run, whole or not at all."""
-    return run.write("report.html", render(run.summary()))
+    vertical = read_vertical(run.path)
+    return run.write("report.html", render(run.summary()) if vertical is None else render_vertical(vertical))
 
 
 def _policy(scripts: list[str]) -> str:

@@ -8,9 +8,9 @@ All vectors of :math:`V` with entries in [0, 1] form a polytope, and those of ze
 program walks to corners: **the lightest vector that is 1 in row i** is nearly always the rarest category of that row.
 Hundreds of rows are solved at once as one tensor by alternating directions (ADMM); a step is a projection on :math:`V`.
 Rows that must be 0 rule out what was found before. What is left of :math:`V` besides the vectors found holds the
-guest's numbers, and balanced columns if some are missing: alternating projections between :math:`V` and two-valued
-vectors start there. At last, categories that exclude each other more than chance allows belong to one column, and the
-rows that none of them covers are its largest category.
+guest's numbers, and balanced columns if some are missing: **the vector that goes farthest in a direction left** finds
+those. At last, categories that exclude each other more than chance allows belong to one column, and the rows that none
+of them covers are its largest category.
 
 Whatever a search proposes is only listed if it lies in :math:`V` as exactly as float32 lets one see.
 """
@@ -26,7 +26,6 @@ from seepage.attacks.vertical.space import ColumnSpace, column_space
 
 BATCH = 200  # starts at once
 STEPS = 60  # of the linear program; nine of ten are at their corner by then
-ROUNDINGS = 30  # alternating projections
 PULL = 0.05  # of the program's costs in a step, relative to its constraints
 AHEAD = 1.6  # over-relaxation
 RULED_OUT = 0.5  # chance that a category of the starting row that is known already is ruled out
@@ -123,7 +122,7 @@ def lightened(columns: np.ndarray) -> np.ndarray:
 
 
 def _search(found: _Found, basis: np.ndarray, starts: int, generator: np.random.Generator) -> None:
-    """Linear programs until they find nothing new, then projections from what is left."""
+    """Linear programs, by rows and by what is left, until they find nothing new."""
     barren = 0
     left = found.left()
     while starts > 0 and barren < BARREN and left.shape[1]:
@@ -134,7 +133,7 @@ def _search(found: _Found, basis: np.ndarray, starts: int, generator: np.random.
         barren = 0 if found.add(lightest) else barren + 1
         starts -= len(rows)
         left = found.left()
-        sides = _two_valued(basis, left @ generator.normal(size=(left.shape[1], BATCH // 4)))
+        sides = _farthest(basis, left @ generator.normal(size=(left.shape[1], BATCH // 4)))
         sides = sides[found.space.holds(sides.astype(np.float64))]
         if found.add(_rests(sides, found.columns)):
             barren, left = 0, found.left()
@@ -153,38 +152,34 @@ def _zeros(known: np.ndarray, rows: np.ndarray, generator: np.random.Generator) 
 
 
 def _lightest(basis: np.ndarray, rows: np.ndarray, zeros: np.ndarray) -> np.ndarray:
-    """(starts, rows): the vectors of least sum in the space and in [0, 1] that are 1 in one row and 0 in some; rounded.
-
-    ADMM for min sum(y) over y in the space and in the box, with the own row's lower bound 1 and upper bounds 0.
-    """
+    """(starts, rows): the vectors of least sum that are 1 in one row each, and 0 in some."""
     own = rows, np.arange(len(rows))
-    high = np.where(zeros, np.float32(0), np.float32(1))
-    low = np.zeros_like(high)
+    low, high = np.zeros(zeros.shape, dtype=np.float32), 1 - zeros.astype(np.float32)
     low[own] = 1
-    y = basis @ basis[rows].T
-    y = np.clip(y / y[own], low, high)
+    near = basis @ basis[rows].T  # how much a row is like the own one
+    return _corners(basis, near / near[own], np.ones((1, 1), dtype=np.float32), low, high)
+
+
+def _farthest(basis: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """(starts, rows): the vectors that go farthest in these (rows, starts) directions of the space."""
+    ways = (directions / directions.std(0)).astype(np.float32)
+    zero, one = np.zeros((1, 1), dtype=np.float32), np.ones((1, 1), dtype=np.float32)
+    return _corners(basis, (ways + 1) / 2, -ways, zero, one)
+
+
+def _corners(basis: np.ndarray, y: np.ndarray, costs: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """(starts, rows): the linear programs' solutions, rounded: least costs in the space and between the bounds.
+
+    Over-relaxed ADMM from (rows, starts). The costs lie in the space, as they have to.
+    """
+    y = np.clip(y, low, high)
     dual = np.zeros_like(y)
     for _ in range(STEPS):
-        inside = basis @ (basis.T @ (y - dual)) - np.float32(PULL)  # the costs are constant, so they lie in the space
+        inside = basis @ (basis.T @ (y - dual)) - np.float32(PULL) * costs
         dual += AHEAD * inside + (1 - AHEAD) * y
         y = np.clip(dual, low, high)
         dual -= y
     return np.asarray(y.T > 0.5)
-
-
-def _two_valued(basis: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """(starts, rows): alternating projections from (rows, starts) on vectors of two values and on the space."""
-    y = y.astype(np.float32)
-    cut = y.mean(0)
-    upper = y > cut
-    for _ in range(ROUNDINGS):
-        for _ in range(2):  # two means: the cut is half way between the means of both sides
-            count = upper.sum(0).clip(1, len(y) - 1)
-            total, above = y.sum(0), np.einsum("ns,ns->s", y, upper)
-            cut = (above / count + (total - above) / (len(y) - count)) / 2
-            upper = y > cut
-        y = basis @ (basis.T @ upper.astype(np.float32))
-    return np.asarray(upper.T)
 
 
 def _rests(sides: np.ndarray, known: np.ndarray) -> np.ndarray:

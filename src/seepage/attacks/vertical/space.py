@@ -23,16 +23,14 @@ class ColumnSpace:
     """The space of a message's columns, and how well it is known.
 
     Args:
-        mean: (width,) of the columns.
-        right: (rank, width) from a message without its mean to coordinates, still to be divided by ``values``.
-        values: (rank,) the singular values, largest first.
+        values: (rank,) the singular values of the message without its mean, largest first.
         basis: (rows, rank) orthonormal, every column of mean 0.
+        rounding: the largest singular value that float32's rounding of the message may have.
     """
 
-    mean: np.ndarray
-    right: np.ndarray
     values: np.ndarray
     basis: np.ndarray
+    rounding: float
 
     @property
     def rows(self) -> int:
@@ -61,9 +59,9 @@ class ColumnSpace:
         directions that the vector needs, the larger.
         """
         if not self.rank:
-            return np.full(len(vectors), SLACK * ROUNDING)
+            return np.zeros(len(vectors))
         weights = np.linalg.norm((vectors @ self.basis) / self.values, axis=1)
-        explained: np.ndarray = np.minimum(SLACK * ROUNDING * self.values[0] * weights, FAR)
+        explained: np.ndarray = np.minimum(SLACK * self.rounding * weights, FAR)
         return explained
 
     def holds(self, vectors: np.ndarray) -> np.ndarray:
@@ -75,11 +73,11 @@ def column_space(z: np.ndarray) -> ColumnSpace:
     """The column space of a message (rows, width)."""
     values = as_matrix(z, "The message")
     mean = values.mean(0)
-    left, sizes, right = np.linalg.svd(values - mean, full_matrices=False)
-    # A column without spread is not exactly its mean after rounding, so its size is measured by the message itself.
-    scale = max(float(sizes[0]), float(np.abs(mean).max()) * len(values) ** 0.5)
-    rank = int((sizes > CLEAR * ROUNDING * scale).sum())
-    return ColumnSpace(mean, right[:rank], sizes[:rank], left[:, :rank])
+    left, sizes, _ = np.linalg.svd(values - mean, full_matrices=False)
+    # A large mean is rounded more coarsely than the little that varies around it.
+    rounding = ROUNDING * max(float(sizes[0]), float(np.abs(mean).max()) * len(values) ** 0.5)
+    rank = int((sizes > CLEAR * rounding).sum())
+    return ColumnSpace(sizes[:rank], left[:, :rank], rounding)
 
 
 def as_matrix(values: np.ndarray, what: str) -> np.ndarray:

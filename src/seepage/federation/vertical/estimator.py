@@ -113,8 +113,8 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tables: Tables,
         y: Any,
         *,
-        validation_rows: Sequence[int] | None = None,
-        train_rows: Sequence[int] | None = None,
+        validation_rows: Sequence[int] | np.ndarray | None = None,
+        train_rows: Sequence[int] | np.ndarray | None = None,
         folder: str | Path | None = None,
         progress: Progress = silent,
         traffic: Traffic | None = None,
@@ -257,7 +257,7 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.federation_.host.latent(torch.arange(rows), set(absent))
 
     def _rows(
-        self, count: int, train: Sequence[int] | None, validation: Sequence[int] | None
+        self, count: int, train: Sequence[int] | np.ndarray | None, validation: Sequence[int] | np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
         if train is not None and validation is not None:
             return np.asarray(train), np.asarray(validation)
