@@ -42,8 +42,9 @@ class Group:
         return ", ".join(parts)
 
     def number(self, scope: str, metric: str) -> dict[str, Any] | None:
-        """A mean with its interval."""
-        return self.values.get((scope, metric))
+        """A mean with its interval; None where nothing could be measured."""
+        found = self.values.get((scope, metric))
+        return found if found is not None and found["mean"] is not None else None
 
     def mean(self, scope: str, metric: str) -> float | None:
         """A mean."""
@@ -70,6 +71,7 @@ class VerticalPage:
     privacy: tuple[tuple[str, str, float], ...]
     command: str
     settings: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
 
 
 def gather_vertical(summary: dict[str, Any]) -> VerticalPage:
@@ -99,8 +101,16 @@ def gather_vertical(summary: dict[str, Any]) -> VerticalPage:
         crossing=tuple(_crossing(group) for group in groups if group in quality or not quality),
         privacy=tuple(_privacy(groups)),
         command=summary.get("command", ""),
-        settings=tuple((name, str(value)) for name, value in settings.items() if value is not None),
+        settings=tuple((name, _said(value)) for name, value in settings.items() if value not in (None, [], ())),
+        notes=tuple(data.get("notes", ())),
     )
+
+
+def _said(value: Any) -> str:
+    """A setting in words."""
+    if isinstance(value, list | tuple):
+        return ", ".join("=".join(map(str, each)) if isinstance(each, list | tuple) else str(each) for each in value)
+    return str(value)
 
 
 def plots_of_vertical(page: VerticalPage) -> dict[str, Plot | None]:
