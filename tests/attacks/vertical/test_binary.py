@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -24,9 +22,7 @@ def distance(columns: np.ndarray, x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("mixed", [True, False])
 def test_the_yes_or_no_columns_of_a_clinic_are_found(mixed: bool) -> None:
     guest = clinic_guest(1000)
-    began = time.perf_counter()
     found = binary_columns(sent(guest.x, mixed=mixed, trained=True), streams=Streams(0))
-    assert time.perf_counter() - began < 10
     scores = binary_found(found.columns, guest.x, guest.encoder.layout)
     assert scores["entries_implied"] == 1.0
     assert scores["entries_near"] > 0.95
@@ -54,10 +50,8 @@ def test_the_same_seed_finds_the_same() -> None:
     assert (one.columns == other.columns).all()
 
 
-@settings(max_examples=15, deadline=None)
-@given(st.integers(0, 10**6))
-def test_only_what_is_in_the_columns_is_found(seed: int) -> None:
-    """Random guests: numbers, whole numbers, binary columns, blocks, and a mixing layer of any condition."""
+def random_guest(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Numbers, whole numbers, binary columns and a block; how they are mixed, badly perhaps; and the block's codes."""
     generator = np.random.default_rng(seed)
     rows = int(generator.integers(60, 300))
     codes = generator.integers(0, 4, rows)
@@ -68,12 +62,27 @@ def test_only_what_is_in_the_columns_is_found(seed: int) -> None:
         np.eye(4)[codes],
     ]
     x = np.concatenate(columns, axis=1)
-    mixing = generator.normal(size=(x.shape[1], x.shape[1])) * 10 ** generator.uniform(-2, 0, x.shape[1])
-    found = binary_columns((x @ mixing).astype(np.float32), starts=400, streams=Streams(seed))
-    assert distance(found.columns, x).max() < 1e-2
-    known = {(c ^ c[0]).tobytes() for c in found.columns}
-    wanted = [(codes == code).astype(np.uint8) for code in range(4)]
-    assert sum((c ^ c[0]).tobytes() in known for c in wanted) >= 3
+    mixing = generator.normal(size=(x.shape[1], x.shape[1])) * 10 ** generator.uniform(-3, 0, x.shape[1])
+    return x, (x @ mixing + generator.normal(scale=3, size=x.shape[1])).astype(np.float32), codes
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6))
+def test_only_what_is_in_the_columns_is_found(seed: int) -> None:
+    x, message, _ = random_guest(seed)
+    found = binary_columns(message, starts=400, streams=Streams(seed))
+    assert distance(found.columns, x).max(initial=0) < 1e-6
+
+
+def test_the_categories_of_random_guests_are_found() -> None:
+    right = []
+    for seed in range(15):
+        _, message, codes = random_guest(seed)
+        found = binary_columns(message, starts=400, streams=Streams(seed)).columns
+        known = {(column ^ column[0]).tobytes() for column in found}
+        entries = [(codes == code).astype(np.uint8) for code in range(4)]
+        right += [(entry ^ entry[0]).tobytes() in known for entry in entries]
+    assert np.mean(right) > 0.95
 
 
 def test_a_guest_of_numbers_has_no_binary_columns() -> None:
@@ -97,10 +106,21 @@ def test_one_wrong_row_is_not_in_the_space() -> None:
     assert not space.holds(wrong[outside]).any()
 
 
-def test_noise_hides_the_columns() -> None:
-    message = sent(clinic_guest(512).x)
-    noisy = message + Streams(0).numpy("noise").normal(scale=0.1, size=message.shape)
-    assert len(binary_columns(noisy, starts=200, streams=Streams(0))) == 0
+def noisy(message: np.ndarray, deviation: float) -> np.ndarray:
+    return message + Streams(0).numpy("noise").normal(scale=deviation, size=message.shape)
+
+
+def test_little_noise_hides_the_columns_only_from_a_host_that_does_not_know_of_it() -> None:
+    guest = clinic_guest(1000)
+    message = noisy(sent(guest.x), 1e-4)
+    assert len(binary_columns(message, starts=200, streams=Streams(0))) == 0
+    found = binary_columns(message, noise=1e-4, streams=Streams(0))
+    assert binary_found(found.columns, guest.x, guest.encoder.layout)["entries_near"] > 0.9
+
+
+def test_much_noise_hides_the_columns() -> None:
+    message = noisy(sent(clinic_guest(512).x), 0.3)
+    assert len(binary_columns(message, starts=200, noise=0.3, streams=Streams(0))) == 0
 
 
 @pytest.mark.parametrize(
@@ -111,8 +131,9 @@ def test_noise_hides_the_columns() -> None:
         (np.full((9, 2), np.inf), 10, "not finite"),
         (np.random.default_rng(0).normal(size=(10, 8)), 10, "10 rows are too few"),
         (np.zeros((9, 2)), 0, "at least one start"),
+        (np.zeros((9, 2)), 10, "must be a deviation"),
     ],
 )
 def test_bad_input_is_one_sentence(message: np.ndarray, starts: int, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        binary_columns(message, starts=starts, streams=Streams(0))
+        binary_columns(message, starts=starts, noise=-1.0 if "deviation" in sentence else 0.0, streams=Streams(0))

@@ -12,10 +12,9 @@ import numpy as np
 
 from seepage._core import InputError
 
-ROUNDING = float(np.finfo(np.float32).eps)  # of a message, relative to its largest direction
-CLEAR = 10.0  # a direction of the columns stands this many roundings above nothing; the largest seen for none is 0.7
-SLACK = 10.0  # times the rounding to expect; the largest seen for true columns is 0.6
-FAR = 0.1  # no rounding explains a distance of this much: one wrong row moves a vector by about 1
+ROUNDING = 10 * float(np.finfo(np.float32).eps)  # relative to the largest direction; the largest seen is 15 times less
+SLACK = 1.5  # times the largest singular value that noise has, about
+FAR = 0.5  # nothing explains a distance of this much: one wrong row moves a vector by about 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +24,12 @@ class ColumnSpace:
     Args:
         values: (rank,) the singular values of the message without its mean, largest first.
         basis: (rows, rank) orthonormal, every column of mean 0.
-        rounding: the largest singular value that float32's rounding of the message may have.
+        error: the largest singular value that float32's rounding of the message, and noise, may have.
     """
 
     values: np.ndarray
     basis: np.ndarray
-    rounding: float
+    error: float
 
     @property
     def rows(self) -> int:
@@ -53,31 +52,34 @@ class ColumnSpace:
         return outside
 
     def tolerance(self, vectors: np.ndarray) -> np.ndarray:
-        """(n,) the distance that the message's rounding explains.
+        """(n,) the distance that the message's error explains.
 
-        A vector is a combination of the message's columns, and every column brings its rounding: the weaker the
-        directions that the vector needs, the larger.
+        A vector is a combination of the message's columns, and every column brings its error: the weaker the directions
+        that the vector needs, the larger.
         """
         if not self.rank:
             return np.zeros(len(vectors))
         weights = np.linalg.norm((vectors @ self.basis) / self.values, axis=1)
-        explained: np.ndarray = np.minimum(SLACK * self.rounding * weights, FAR)
+        explained: np.ndarray = np.minimum(self.error * weights, FAR)
         return explained
 
     def holds(self, vectors: np.ndarray) -> np.ndarray:
-        """(n,) whether (n, rows) vectors lie in the space as exactly as rounding lets one see."""
+        """(n,) whether (n, rows) vectors lie in the space as exactly as the error lets one see."""
         return np.asarray(self.distance(vectors) <= self.tolerance(vectors))
 
 
-def column_space(z: np.ndarray) -> ColumnSpace:
-    """The column space of a message (rows, width)."""
+def column_space(z: np.ndarray, noise: float = 0.0) -> ColumnSpace:
+    """The column space of a message (rows, width) whose entries have noise of this deviation, known to the reader."""
     values = as_matrix(z, "The message")
+    if not 0 <= noise < np.inf:
+        raise InputError(f"The noise must be a deviation, 0 or more; it is {noise}.")
     mean = values.mean(0)
     left, sizes, _ = np.linalg.svd(values - mean, full_matrices=False)
     # A large mean is rounded more coarsely than the little that varies around it.
     rounding = ROUNDING * max(float(sizes[0]), float(np.abs(mean).max()) * len(values) ** 0.5)
-    rank = int((sizes > CLEAR * rounding).sum())
-    return ColumnSpace(sizes[:rank], left[:, :rank], rounding)
+    error = max(rounding, SLACK * noise * sum(size**0.5 for size in values.shape))
+    rank = int((sizes > error).sum())
+    return ColumnSpace(sizes[:rank], left[:, :rank], error)
 
 
 def as_matrix(values: np.ndarray, what: str) -> np.ndarray:
