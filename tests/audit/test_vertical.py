@@ -18,7 +18,16 @@ from seepage.data import clinic
 from seepage.report import write_report
 from seepage.results.vertical import Value, VerticalCell, VerticalRun, read_vertical
 
-SHORT = {"data": "clinic", "guests": 2, "rows": 400, "pretraining": 1, "finetuning": 2, "batch_size": 64, "latent": 3}
+SHORT = {
+    "privacy": True,
+    "data": "clinic",
+    "guests": 2,
+    "rows": 400,
+    "pretraining": 1,
+    "finetuning": 2,
+    "batch_size": 64,
+    "latent": 3,
+}
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +45,7 @@ def test_a_run_holds_quality_cost_and_bytes(trained: Path) -> None:
     frame = pl.read_parquet(trained / "records" / "*.parquet")
     scopes = set(frame["scope"])
     assert {"quality/published/mean", "quality/honest/XGBoost", "cost/pretraining", "bytes/fine-tuning"} <= scopes
+    assert {"privacy/cells read by the host", "privacy/labels from gradients"} <= scopes
     shares = frame.filter(pl.col("metric").is_in(["accuracy", "f1", "roc_auc"]))["value"]
     assert shares.is_between(0, 1).all()
     assert (trained / "model" / "host" / "weights.safetensors").exists()

@@ -18,6 +18,7 @@ import torch
 
 from seepage._core import InputError, Progress, Streams, silent, unknown_name
 from seepage.audit.source import Request, open_source
+from seepage.audit.vertical_privacy import privacy_values
 from seepage.data import read_frame
 from seepage.data.split import class_order
 from seepage.federation.vertical import METHODS, Phase, TabVFLClassifier, align, dealt, make_design
@@ -46,6 +47,7 @@ class VerticalPlan:
         runs: repeats of everything, with other splits and seeds.
         latent, pretraining, finetuning, batch_size, rate, patience: see :class:`TabVFLClassifier`.
         evaluate: train the six predictors on the latent.
+        privacy: measure what host and guests read of each other.
         seed: of all randomness.
     """
 
@@ -68,6 +70,7 @@ class VerticalPlan:
     rate: float = 0.02
     patience: int = 10
     evaluate: bool = True
+    privacy: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -205,6 +208,8 @@ def train_cell(
             values.append(Value(f"epoch/{phase.value}/{epoch.number}", "validation", epoch.validation))
     if plan.evaluate:
         values += _quality(model, parties, streams)
+    if plan.privacy:
+        values += privacy_values(model, parties.frames, parties.labels, streams)
     return values
 
 

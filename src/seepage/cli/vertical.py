@@ -29,6 +29,7 @@ Pretraining = Annotated[int, typer.Option("--pretraining", help="Epochs of pretr
 Finetuning = Annotated[int, typer.Option("--finetuning", help="Epochs of fine-tuning at most.")]
 BatchSize = Annotated[int, typer.Option("--batch-size", help="Rows of a mini batch.")]
 Patience = Annotated[int, typer.Option("--patience", help="Epochs without progress before a phase stops; 0 never.")]
+Privacy = Annotated[bool, typer.Option("--privacy", help="Measure what host and guests read of each other.")]
 Seed = Annotated[int, typer.Option("--seed", help="Of all randomness.")]
 Out = Annotated[Path | None, typer.Option("--out", help="The run folder; one that is there is continued.")]
 
@@ -56,6 +57,7 @@ def train(
     batch_size: BatchSize = 512,
     patience: Patience = 10,
     evaluate: Annotated[bool, typer.Option(help="Judge the latent by six predictors.")] = True,
+    privacy: Privacy = False,
     seed: Seed = 0,
     out: Out = None,
 ) -> None:
@@ -80,6 +82,7 @@ def train(
         batch_size=batch_size,
         patience=patience,
         evaluate=evaluate,
+        privacy=privacy,
         seed=seed,
     )
 
@@ -104,6 +107,7 @@ def compare(
     finetuning: Finetuning = 100,
     batch_size: BatchSize = 512,
     patience: Patience = 10,
+    privacy: Privacy = False,
     seed: Seed = 0,
     out: Out = None,
 ) -> None:
@@ -128,6 +132,7 @@ def compare(
         finetuning=finetuning,
         batch_size=batch_size,
         patience=patience,
+        privacy=privacy,
         seed=seed,
     )
 

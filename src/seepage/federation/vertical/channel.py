@@ -29,7 +29,7 @@ class Traffic:
     def __init__(self, listener: Callable[[Message], None] | None = None) -> None:
         self.bytes: Counter[tuple[Phase, bool, str, str, Kind]] = Counter()
         self.messages = 0
-        self._listener = listener
+        self.listener = listener
 
     def count(self, message: Message) -> None:
         """Note one message; evaluation counts apart from training."""
@@ -37,8 +37,8 @@ class Traffic:
         for kind, size in message.sizes.items():
             stamp = message.stamp
             self.bytes[stamp.phase, stamp.training, message.sender, message.receiver, kind] += size
-        if self._listener is not None:
-            self._listener(message)
+        if self.listener is not None:
+            self.listener(message)
 
     def by_kind(self) -> dict[str, int]:
         """Bytes of every kind, all parties and phases together."""

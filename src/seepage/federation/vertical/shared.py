@@ -1,0 +1,93 @@
+"""Vertical learning with shared fully connected layers: the protocol that CAFE attacks.
+
+Workers hold blocks of columns and local parts; the server picks the rows of every batch, and gets the aggregated
+gradient of the whole model (document 001, section 3.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from seepage._core import InputError, Streams
+from seepage.models import Learner, Parameters
+from seepage.observation.vertical import VerticalUpdate
+
+AT_ONCE = 32  # batches that are computed together while the weights are fixed
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedLayers:
+    """The protocol.
+
+    Args:
+        batch_size: rows of a batch, drawn by the server without replacement.
+        rate: learning rate of the server's SGD; 0 keeps the weights as they are.
+        adam: use Adam instead of plain SGD.
+    """
+
+    batch_size: int = 40
+    rate: float = 0.0
+    adam: bool = False
+
+    name = "vertical"
+
+    def stream(
+        self,
+        learner: Learner,
+        x: Tensor,
+        y: Tensor,
+        batches: int,
+        streams: Streams,
+        *,
+        defend: Callable[[Parameters, torch.Generator], Parameters] | None = None,
+        watch: Callable[[int, Parameters], None] | None = None,
+    ) -> Iterator[VerticalUpdate]:
+        """Updates one after the other, so that an attack can run while training runs.
+
+        Args:
+            x, y: all workers' columns side by side, and the labels.
+            batches: how many.
+            defend: what the workers do to a gradient before they send it.
+            watch: is shown the weights after every batch.
+        """
+        if self.batch_size > len(x):
+            raise InputError(f"The batch size is {self.batch_size}; there are {len(x)} rows.")
+        generator = streams.numpy("batches")
+        noise = torch.Generator().manual_seed(streams.integer("defence"))
+        parameters = learner.initial()
+        moments: dict[str, tuple[Tensor, Tensor]] = {
+            name: (torch.zeros_like(value), torch.zeros_like(value)) for name, value in parameters.items()
+        }
+        at_once = AT_ONCE if self.rate == 0 else 1
+        for begin in range(0, batches, at_once):
+            count = min(at_once, batches - begin)
+            rows = torch.stack(
+                [torch.from_numpy(generator.choice(len(x), self.batch_size, replace=False)) for _ in range(count)]
+            )
+            gradients = learner.gradients(parameters, x[rows], y[rows])
+            for number in range(count):
+                gradient = {name: value[number] for name, value in gradients.items()}
+                sent = gradient if defend is None else defend(gradient, noise)
+                yield VerticalUpdate(rows[number], sent, parameters)
+                if self.rate:
+                    parameters = self._step(parameters, sent, moments, begin + number + 1)
+                if watch is not None:
+                    watch(begin + number + 1, parameters)
+
+    def _step(
+        self, parameters: Parameters, gradient: Parameters, moments: dict[str, tuple[Tensor, Tensor]], step: int
+    ) -> Parameters:
+        if not self.adam:
+            return {name: value - self.rate * gradient[name] for name, value in parameters.items()}
+        changed = {}
+        for name, value in parameters.items():
+            first, second = moments[name]
+            first.mul_(0.9).add_(gradient[name], alpha=0.1)
+            second.mul_(0.999).addcmul_(gradient[name], gradient[name], value=0.001)
+            way = (first / (1 - 0.9**step)) / ((second / (1 - 0.999**step)).sqrt() + 1e-8)
+            changed[name] = value - self.rate * way
+        return changed

@@ -1,0 +1,84 @@
+"""What a curious server of vertical learning holds: batches it chose itself, and the gradient of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from seepage._core import InputError
+from seepage.models import Learner, Parameters, linear_calls, parameter_name
+from seepage.observation.observation import Space
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class VerticalScene:
+    """What the server knows before the first batch.
+
+    Args:
+        learner: the model; its first fully connected layer sees the columns of all workers side by side.
+        rows: people in the aligned tables.
+        batch_size: rows of a batch.
+        space: how columns become inputs, as far as the server knows.
+        fixed: the weights stay as they are; otherwise every update comes with the weights it was computed at.
+    """
+
+    learner: Learner
+    rows: int
+    batch_size: int
+    space: Space
+    fixed: bool = True
+
+    @property
+    def first(self) -> str:
+        """The first fully connected layer's name."""
+        return next(iter(linear_calls(self.learner, self.space.layout.width)))
+
+    @property
+    def weight(self) -> str:
+        """Name of its weights."""
+        return parameter_name(self.first, "weight")
+
+    @property
+    def bias(self) -> str | None:
+        """Name of its bias, if it has one."""
+        name = parameter_name(self.first, "bias")
+        return name if name in self.learner.initial() else None
+
+
+@dataclass(frozen=True, eq=False)
+class VerticalUpdate:
+    """One batch: which rows the server asked for, the mean gradient it got, and the weights it was computed at."""
+
+    rows: Tensor
+    gradient: Parameters
+    parameters: Parameters
+
+    def check(self, scene: VerticalScene) -> None:
+        """Stop at an update that cannot be what it says."""
+        if len(self.rows) and (int(self.rows.min()) < 0 or int(self.rows.max()) >= scene.rows):
+            raise InputError(f"A batch has rows outside of the data: there are rows 0 to {scene.rows - 1}.")
+        if len(torch.unique(self.rows)) < len(self.rows):
+            raise InputError("A batch has the same row twice.")
+        if not all(bool(torch.isfinite(value).all()) for value in self.gradient.values()):
+            raise InputError("A gradient holds NaN or infinity; the update cannot be used.")
+
+
+@dataclass(frozen=True, eq=False)
+class Recovery:
+    """What an attack on vertical gradients has read.
+
+    Args:
+        inputs: (rows, first layer's inputs); NaN where nothing is determined.
+        determined: (rows,) which rows the batches seen so far determine.
+        dead: rows whose gradient is zero: the loss does not react to them, so nothing of them is sent.
+        condition: of the linear system that separates rows; how much it can enlarge an error.
+        note: what stands between the batches and every row.
+    """
+
+    inputs: Tensor
+    determined: Tensor
+    dead: tuple[int, ...]
+    condition: float
+    note: str
