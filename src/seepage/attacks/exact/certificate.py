@@ -9,7 +9,9 @@ and where the row's own gradient can be computed, its slopes lie in the column s
 (Wedderburn), which gives its label; each within ``LIMIT`` times what the update's own error explains. Combinations such
 as r1 + r2 - r3 pass the first layer, but neither deeper inputs nor slopes are linear. Chance is ruled out by counting:
 the equations of deeper inputs and slopes, less the numbers they had to determine, times the decimal digits each one was
-met with, must be ``DIGITS`` at least. The nearest rival (one category changed, numbers fitted again) must fail clearly.
+met with, must be ``DIGITS`` at least. So must the digits with which these equations react when the row is moved: they
+are fewer where few neurons are awake or slopes have few patterns. The nearest rival (one category changed, numbers
+fitted again) must fail clearly.
 
 *Exhaustion.* The search of the span was complete, so all records are among its leaves, and the span has as many
 dimensions as there are records. A leaf without which the leaves would not span it is a record. This needs the first
@@ -39,6 +41,8 @@ PRECISE = 0.02  # deviations of a number
 RIVAL = 10.0  # the nearest rival is this many times the limit away
 WEIGHT = 1e-3  # a weight that is less well known could be that of two records that the error hides as one
 COPIES = 3  # records that may be equal
+MOVES = 20  # directions in which a row is moved to see what reacts
+STEP = 1e-5
 SAME = 0.05  # rows whose inputs differ by less are the same
 
 
@@ -52,7 +56,8 @@ class Rows:
         copies: (rows,) how often each is in the batch with this label.
         certain: (rows,) whether it is certified. Records that differ in numbers only and on the same side of every ReLU
             leave one product, which looks like their mean, several times: such a find explains its part of the update
-            and may be subtracted, but with numbers in it, it proves nothing.
+            and may be subtracted, but with numbers in it, it proves nothing. Nor does one to which too few equations
+            react.
     """
 
     codes: Tensor
@@ -98,6 +103,8 @@ def certify(view: View, codes: Tensor, numbers: Tensor) -> Rows:
         evident &= _independent(view, view.rows_of(codes[sound], numbers[sound]))
     kept = sound[evident]
     certain = _unblended(view, told.copies[kept], told.unsure[kept]) & (not view.compressed)
+    if len(kept):
+        certain &= _telling_digits(view, view.rows_of(codes[kept], numbers[kept]), told.labels[kept]) >= DIGITS
     return Rows(codes[kept], numbers[kept], told.labels[kept], told.copies[kept], certain)
 
 
@@ -221,6 +228,48 @@ def _evident(view: View, codes: Tensor, numbers: Tensor, labels: Tensor, left: i
     tolerance = tolerances(view, view.rows_of(codes, numbers))
     precise = (number_errors(view, codes, numbers, held) * tolerance[:, None] < PRECISE).all(1)
     return enough & precise & _no_rival(view, codes, numbers, tolerance)
+
+
+def _telling_digits(view: View, x: Tensor, labels: Tensor) -> Tensor:
+    r"""(rows,) the decimal digits with which the equations beyond the first layer react to the row at all.
+
+    Counting equations is not enough: where few neurons are awake, or where slopes only have a few patterns, whole
+    families of rows meet them. So the row is moved, and what counts is how much the deeper inputs, the slopes and the
+    weight notice: the singular values of that derivative in units of the tolerance. The largest ones are spent on
+    numbers that the first layer leaves open.
+    """
+    generator = torch.Generator().manual_seed(0)
+    width = view.space.layout.width
+    moves = torch.randn(min(width, MOVES + view.numeric), width, generator=generator).double()
+    moves = moves / moves.norm(dim=1, keepdim=True)
+    points = torch.cat([x + STEP * move for move in moves] + [x - STEP * move for move in moves])
+    noticed = _noticed(view, x, points, labels)  # (2 moves, rows, equations)
+    slope = (noticed[: len(moves)] - noticed[len(moves) :]) / (2 * STEP)
+    values = torch.linalg.svdvals(slope.transpose(0, 1))  # (rows, moves or equations)
+    digits: Tensor = values.clamp(min=1).log10()[:, _undetermined(view) :].sum(1)
+    return digits
+
+
+def _noticed(view: View, x: Tensor, points: Tensor, labels: Tensor) -> Tensor:
+    """(points / rows, rows, equations) all that tells rows apart beyond the first layer, in units of its tolerance."""
+    every = len(points) // len(x)
+    own, moved = view.inputs(x), view.inputs(points)
+    parts = []
+    for k in view.deep:
+        tolerance = view.spans[k].tolerance(own[k]) * LIMIT
+        parts.append((moved[k] @ view.spans[k].outside.T).reshape(every, len(x), -1) / tolerance[:, None])
+    if view.peelable:
+        place = _telling_layer(view)
+        span, regression = view.spans[place], view.learner.task == "regression"
+        told = labels if regression else labels.nan_to_num(0).long()
+        own_slopes, slopes = view.slopes(x, told)[place], view.slopes(points, told.repeat(every))[place]
+        tolerance = span.slope_tolerance(own_slopes) * LIMIT
+        parts.append((slopes @ span.left_outside).reshape(every, len(x), -1) / tolerance[:, None])
+        if not regression:  # there the weight was spent on the target
+            error = span.weight(own_slopes, own[place])[1] * LIMIT
+            weight = span.weight(slopes, moved[place])[0].reshape(every, len(x))
+            parts.append((weight / error.clamp(min=1e-300))[..., None])
+    return torch.cat(parts, -1) if parts else x.new_zeros(every, len(x), 0)
 
 
 def _slope_digits(view: View, x: Tensor, labels: Tensor) -> Tensor:
