@@ -266,6 +266,22 @@ def test_a_last_batch_of_one_row_joins_the_one_before() -> None:
     assert all(np.isfinite(epoch.loss) for epoch in history.epochs)
 
 
+@pytest.mark.parametrize("design", ["tabvfl", "local"])
+def test_a_column_that_is_constant_in_a_batch_does_not_blow_the_loss_up(design: str) -> None:
+    made = federation(design)
+    for guest in made.guests:
+        guest._columns[:20, 0] = -0.411253  # its mean is negative, its variance is rounding
+    history = made.fit(TRAIN, HELD_OUT)
+    assert all(0 <= epoch.loss < 100 for epoch in history.epochs)
+
+
+def test_training_that_diverges_stops_with_the_party_named() -> None:
+    made = federation()
+    made.guests[1]._columns[3] = 1e30
+    with pytest.raises(PartyError, match=r"'guest1' is .* training diverged"):
+        made.fit(TRAIN, HELD_OUT)
+
+
 def test_bad_input_is_one_sentence() -> None:
     x, y = columns()
     more = {"design": TabVFL(), "parts": PARTS, "training": SHORT, "streams": Streams(0)}

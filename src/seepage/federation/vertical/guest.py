@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from pytorch_tabnet.metrics import UnsupervisedLoss
 from torch import Tensor, nn
 
 from seepage._core import Streams
 from seepage.federation.vertical.messages import Kind, Message, PartyError, Phase, Stamp, Task
 from seepage.federation.vertical.party import Learning, batches
 from seepage.models.tabnet_split import obfuscated
+
+FLOOR = 1e-3  # of a column's variance in a batch; a category that one row in a thousand has is at it
 
 
 class Guest:
@@ -179,9 +180,12 @@ class _Pending:
 
 
 def _loss(rebuilt: Tensor, x: Tensor, masks: Tensor | None) -> Tensor:
-    """The squared error of the hidden entries in units of each column's variance (Eq. 3.13).
+    """The squared error of the hidden entries in units of each column's variance in the batch (Eq. 3.13).
 
-    NOTE[DIFF] Eq. 3.13 is a sum; pytorch-tabnet, with which the thesis worked, takes the mean over entries and rows.
+    NOTE[DIFF] Eq. 3.13 is a sum; this is the mean over entries and rows, as in pytorch-tabnet, which the thesis used.
+    NOTE[DIFF] A column that is constant in a batch up to rounding has a variance of 1e-18 or so, and pytorch-tabnet's
+    loss becomes infinite there, or negative where it puts the mean for it. Variances below FLOOR count as FLOOR.
     """
-    loss: Tensor = UnsupervisedLoss(rebuilt, x, torch.ones_like(x) if masks is None else masks)
-    return loss
+    hidden = torch.ones_like(x) if masks is None else masks
+    errors = ((rebuilt - x) * hidden).square() / x.var(0, correction=min(1, len(x) - 1)).clamp(min=FLOOR)
+    return (errors.sum(1) / (hidden.sum(1) + 1e-9)).mean()

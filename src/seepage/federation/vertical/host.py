@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Set
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from torch import Tensor
 from seepage.federation.vertical.channel import Channel
 from seepage.federation.vertical.designs import Top, final_mapping
 from seepage.federation.vertical.failures import Cache
-from seepage.federation.vertical.messages import Kind, Message, Phase, SilentPartyError, Stamp, Task, opened
+from seepage.federation.vertical.messages import Kind, Message, PartyError, Phase, SilentPartyError, Stamp, Task, opened
 from seepage.federation.vertical.party import Learning
 
 NAME = "host"
@@ -99,7 +100,7 @@ class Host:
             if training:
                 shapes[Kind.GRADIENT] = tuple(chunk.shape)
             loss, *gradient = opened(answer, Task.REBUILD, stamp, shapes)
-            total += float(loss)
+            total += _finite(float(loss), self.guests[place], stamp)
             outputs += [chunk] if training else []
             gradients += gradient
         if training and outputs:
@@ -118,13 +119,14 @@ class Host:
         if stamp.training:
             torch.autograd.backward(loss)
             self._teach(gathered, stamp)
-            return float(loss.detach())
+            return _finite(float(loss.detach()), NAME, stamp)
         return float(cross)
 
     def local_epoch(self, rows: Tensor, stamp: Stamp) -> float:
         """Let every guest pretrain on its own for an epoch; the sum of their losses."""
         answers = [self._ask(guest, Task.PRETRAIN, stamp, {Kind.BATCH_IDS: rows.int()}) for guest in self.guests]
-        return sum(float(opened(each, Task.PRETRAIN, stamp, {Kind.LOSS: (1,)})[0]) for each in answers if each)
+        losses = {each.sender: opened(each, Task.PRETRAIN, stamp, {Kind.LOSS: (1,)})[0] for each in answers if each}
+        return sum(_finite(float(loss), name, stamp) for name, loss in losses.items())
 
     def latent(self, rows: Tensor, absent: Set[str] = frozenset()) -> Tensor:
         """(rows, latent) with the model as it is now; absent guests are stood in for."""
@@ -182,3 +184,10 @@ class Host:
         except SilentPartyError:
             self.lost.add(guest)
             return None
+
+
+def _finite(loss: float, party: str, stamp: Stamp) -> float:
+    """Stop when training has diverged: whatever comes after is worth nothing."""
+    if not math.isfinite(loss):
+        raise PartyError(f"The loss of party {party!r} is {loss} at {stamp}: training diverged; use a lower rate.")
+    return loss
