@@ -6,11 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from seepage._core import unknown_name
 from seepage.attacks import Attack, Exact, inversion
+from seepage.attacks.vertical.cafe import Cafe
+from seepage.attacks.vertical.closed_form import ClosedForm
 from seepage.audit.spec import Spec, options_of, with_options
 from seepage.defenses import DPSGD, Defense, GaussianNoise, Quantisation, TopK, Undefended
-from seepage.models import Architecture, FTTransformer, Linear, ResNet, TabNet, small_mlp, tableak_mlp
+from seepage.defenses.fake_gradients import FakeGradients
+from seepage.models import Architecture, FTTransformer, Linear, Parameters, ResNet, TabNet, small_mlp, tableak_mlp
 
 
 @dataclass(frozen=True)
@@ -158,6 +163,70 @@ DEFENSES: dict[str, Entry] = {
 }
 
 
+_CAFE = "Jin et al., CAFE: Catastrophic Data Leakage in Vertical Federated Learning, NeurIPS 2021 (document 001)"
+_BATCHES = "batch indices, weights and aggregated gradients of many batches"
+
+VERTICAL_ATTACKS: dict[str, Entry] = {
+    "cafe_closed_form": Entry(
+        ClosedForm, "CAFE's first two steps as linear systems, solved exactly.", _BATCHES, "Seepage, after " + _CAFE
+    ),
+    "cafe": Entry(Cafe, "CAFE's three steps by descent, in a single loop.", _BATCHES, _CAFE),
+    "cafe_nested": Entry(
+        lambda: Cafe(mode="nested"), "CAFE in nested loops, one step after the other.", _BATCHES, _CAFE
+    ),
+    "dlg": Entry(
+        lambda: Cafe(steps=False, alpha=1.0, beta=0.0, gamma=0.0),
+        "Squared distance of the gradients, without CAFE's steps.",
+        _BATCHES,
+        "Zhu et al., Deep Leakage from Gradients, NeurIPS 2019",
+    ),
+    "cosine": Entry(
+        lambda: Cafe(steps=False, alpha=1.0, gamma=0.0, match="cosine"),
+        "Cosine of the gradients and total variation.",
+        _BATCHES,
+        "Geiping et al., Inverting Gradients, NeurIPS 2020",
+    ),
+    "sapag": Entry(
+        lambda: Cafe(steps=False, alpha=1.0, beta=0.0, gamma=0.0, match="gaussian"),
+        "A Gaussian kernel as the distance of gradients.",
+        _BATCHES,
+        "Wang et al., SAPAG: A Self-Adaptive Privacy Attack From Gradients, 2020",
+    ),
+    "gradinversion_gc": Entry(
+        lambda: Cafe(steps=False, alpha=1.0, beta=0.0, gamma=0.0, consistency=1e-3, seeds=3),
+        "Squared distance with the consistency of three recoveries.",
+        _BATCHES,
+        "Yin et al., See Through Gradients, CVPR 2021",
+    ),
+}
+
+VERTICAL_DEFENSES: dict[str, Entry] = {
+    **{name: entry for name, entry in DEFENSES.items() if name != "dp_sgd"},
+    "fake_gradients": Entry(
+        FakeGradients, "Sorted normal numbers in the order of the true gradient.", paper=_CAFE, main="deviation"
+    ),
+}
+
+
+def make_vertical_attack(spec: str, options: Mapping[str, str] | None = None) -> ClosedForm | Cafe:
+    """An attack on vertical gradients by its spec."""
+    attack: ClosedForm | Cafe = _made("vertical attack", VERTICAL_ATTACKS, spec, options)[0]
+    return attack
+
+
+def make_vertical_defense(spec: str) -> Callable[[Parameters, torch.Generator], Parameters]:
+    """What workers do to a gradient before they send it."""
+    defense = _made("vertical defence", VERTICAL_DEFENSES, spec)[0]
+    if isinstance(defense, FakeGradients):
+        return defense
+
+    def protect(gradient: Parameters, random: torch.Generator) -> Parameters:
+        sent = defense.protect({name: value[None] for name, value in gradient.items()}, random)
+        return {name: value[0] for name, value in sent.items()}
+
+    return protect
+
+
 def make_model(spec: str, options: Mapping[str, str] | None = None) -> Architecture:
     """The architecture of a spec such as ``mlp:width=64``; ``options`` are for those that the spec leaves open."""
     architecture: Architecture = _made("model", MODELS, spec, options)[0]
@@ -178,7 +247,13 @@ def make_defense(spec: str) -> Defense:
 
 def written_out(kind: str, text: str) -> str:
     """A spec as it stands in a cell: every option named, numbers in one way of writing, mistakes told."""
-    catalogues = {"model": MODELS, "attack": ATTACKS, "defence": DEFENSES}
+    catalogues = {
+        "model": MODELS,
+        "attack": ATTACKS,
+        "defence": DEFENSES,
+        "vertical attack": VERTICAL_ATTACKS,
+        "vertical defence": VERTICAL_DEFENSES,
+    }
     return _made(kind, catalogues[kind], text)[1]
 
 

@@ -41,7 +41,7 @@ def make_summary(
         "cells": summarise_cells(findings.records, columns),
         "utility": findings.utility,
         "privacy": findings.privacy,
-        "applicability": explain(source, settings, findings.records),
+        "applicability": [] if settings.protocol == "vertical" else explain(source, settings, findings.records),
         "not_tested": not_tested(settings),
     }
     if settings.reveal:
@@ -76,6 +76,7 @@ def threat_model(settings: Settings) -> dict[str, Any]:
     sent = {
         "fedsgd": "Each client's gradient of one mini batch, in every attacked round, before averaging.",
         "fedavg": "Each client's change of the model after local training, in every attacked round, before averaging.",
+        "vertical": "The aggregated gradient of every batch, and which rows it chose for the batch.",
     }
     described = settings.knowledge.describe()
     if settings.defended:
@@ -90,7 +91,7 @@ def threat_model(settings: Settings) -> dict[str, Any]:
 
 def not_tested(settings: Settings) -> list[str]:
     """What this run says nothing about."""
-    other = "FedAvg" if settings.protocol == "fedsgd" else "FedSGD"
+    other = {"fedsgd": "FedAvg", "fedavg": "FedSGD", "vertical": "FedSGD and FedAvg"}[settings.protocol]
     sentences = [
         "Stronger attacks than the ones listed. A low number here is not a proof of privacy.",
         _defences_left_out(settings),

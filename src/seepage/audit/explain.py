@@ -10,7 +10,7 @@ from typing import Any
 from seepage._core import InputError
 from seepage.attacks.applicability import Optimiser, Setup, findings, what_stops
 from seepage.audit.catalogue import make_defense
-from seepage.audit.runner import make_parts
+from seepage.audit.parts import make_parts
 from seepage.audit.settings import Settings
 from seepage.audit.source import Source
 from seepage.results import Record

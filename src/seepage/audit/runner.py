@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from seepage._core import InputError, Outcome, Progress, SeepageError, Streams, silent
+from seepage._core import Outcome, Progress, SeepageError, Streams, silent
 from seepage.attacks import Attack
-from seepage.audit.catalogue import make_attack, make_defense, make_model
+from seepage.audit.cafe import check_vertical, run_vertical_audit
+from seepage.audit.catalogue import make_attack, make_defense
+from seepage.audit.parts import cannot_build, make_parts
 from seepage.audit.settings import Settings
 from seepage.audit.source import Source
-from seepage.data import Encoder, Table
+from seepage.data import Table
 from seepage.federation import AttackPoint, Trace, Truth, make_population, simulate
 from seepage.metrics import Evaluator, Reference, aligned
-from seepage.models import Learner, make_learner
 from seepage.observation import Claim, Exchange, Knowledge, Observation
 from seepage.results import Cell, Record, Run
 
@@ -59,6 +60,9 @@ def run_audit(source: Source, settings: Settings, *, run: Run | None = None, pro
 
     A federation is trained once for each model, defence and batch size, and attacked at every point by every attack.
     """
+    if settings.protocol == "vertical":
+        records, utility = run_vertical_audit(source, settings, run=run, progress=progress)
+        return Findings(records=records, utility=utility)
     attacks = {name: make_attack(name, settings.attack_options) for name in settings.attacks}
     findings = Findings()
     for choice in _choices(settings):
@@ -109,6 +113,9 @@ def check_audit(source: Source, settings: Settings) -> None:
     """Stop with a sentence, before any work and before anything is written, if a cell cannot be run."""
     for model in settings.models:
         _check_model(source, settings, model)
+    if settings.protocol == "vertical":
+        check_vertical(source, settings)
+        return
     for defense in settings.defenses:
         make_defense(defense)
     for name in settings.attacks:
@@ -130,39 +137,7 @@ def _check_model(source: Source, settings: Settings, model: str) -> None:
     try:
         learner.gradient(learner.initial(), row, torch.zeros(2))
     except (ValueError, RuntimeError, ZeroDivisionError) as error:
-        raise _cannot_build(model, settings, error) from None
-
-
-def _cannot_build(model: str, settings: Settings, error: Exception) -> InputError:
-    reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
-    beside = f" with {settings.model_options}" if settings.model_options else ""
-    return InputError(f"The model {model!r} cannot be built{beside}: {reason}.")
-
-
-def make_parts(source: Source, settings: Settings, model: str, *, seed: int) -> tuple[Encoder, Learner]:
-    """The encoder and a freshly drawn model for a table."""
-    target = source.table.schema.target
-    architecture = make_model(model, settings.model_options)
-    encoder = Encoder(
-        schema=source.table.schema,
-        categories=architecture.encoding,
-        numbers=settings.numbers,
-        standardise_onehot=settings.standardise_onehot and architecture.encoding == "onehot",
-    )
-    layout, classes = encoder.layout, len(target.classes)
-    try:
-        learner = make_learner(
-            architecture,
-            layout.numeric,
-            layout.sizes,
-            target.task,
-            classes,
-            seed=seed,
-            positive_weight=settings.positive_weight,
-        )
-    except (ValueError, RuntimeError, ZeroDivisionError) as error:
-        raise _cannot_build(model, settings, error) from None
-    return encoder, learner
+        raise cannot_build(model, settings, error) from None
 
 
 def train(

@@ -13,7 +13,7 @@ from seepage.data import IID, ByColumn, Dirichlet, Partition, QuantitySkew
 from seepage.federation import Automatic, FedAvg, FederatedProtocol, FedSGD, Milestones, Schedule
 from seepage.observation import Knowledge
 
-ProtocolName = Literal["fedsgd", "fedavg"]
+ProtocolName = Literal["fedsgd", "fedavg", "vertical"]
 PartitionName = Literal["iid", "dirichlet", "quantity", "column"]
 
 
@@ -56,6 +56,8 @@ class Settings(BaseModel):
     ranges_known: bool = False
     deviation: Literal["client", "global"] = "client"
     reveal: bool = False
+    people: int = 2000
+    batches: int | None = None
 
     @field_validator("models", "defenses", "batch_sizes", "attacks", "attack_points")
     @classmethod
@@ -64,7 +66,7 @@ class Settings(BaseModel):
             raise ValueError("needs at least one entry, each once")
         return value
 
-    @field_validator("trials", "clients", "local_epochs")
+    @field_validator("trials", "clients", "local_epochs", "people", "batches")
     @classmethod
     def _positive(cls, value: int | None) -> int | None:
         if value is not None and value < 1:
@@ -89,6 +91,11 @@ class Settings(BaseModel):
     def client_count(self) -> int:
         """10 clients for FedSGD and 3 for FedAvg unless said otherwise, as in document 002."""
         return self.clients or (10 if self.protocol == "fedsgd" else 3)
+
+    @property
+    def recoveries(self) -> int:
+        """Vertical: how often all people's rows are recovered; each counts as ten attacked batches."""
+        return max(1, self.trials // 10)
 
     @property
     def defended(self) -> tuple[str, ...]:
@@ -159,6 +166,10 @@ def _check_belongs(settings: Settings) -> None:
         for name in ("local_rows", "local_batches", "local_epochs"):
             if getattr(settings, name) != Settings.model_fields[name].default:
                 raise InputError(f"The setting {name!r} belongs to the protocol fedavg; this is fedsgd.")
+    if settings.protocol != "vertical":
+        for name in ("people", "batches"):
+            if getattr(settings, name) != Settings.model_fields[name].default:
+                raise InputError(f"The setting {name!r} belongs to the protocol vertical; this is {settings.protocol}.")
     if settings.partition != "column" and settings.partition_column is not None:
         raise InputError("A partition column needs the partition 'column' (--partition column).")
     if settings.partition == "column" and settings.clients is not None:
@@ -167,6 +178,7 @@ def _check_belongs(settings: Settings) -> None:
 
 SEVERAL = {"model": "models", "defense": "defenses", "batch_size": "batch_sizes", "attack": "attacks"}
 _KINDS = {"models": "model", "defenses": "defence", "attacks": "attack"}
+_VERTICAL_KINDS = {"models": "model", "defenses": "vertical defence", "attacks": "vertical attack"}
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:
@@ -180,7 +192,10 @@ def _plain(values: dict[str, Any]) -> dict[str, Any]:
     for name in (*SEVERAL.values(), "attack_points"):
         if name in plain and (isinstance(plain[name], str) or not isinstance(plain[name], Iterable)):
             plain[name] = (plain[name],)
-    for name, kind in _KINDS.items():
+    vertical = plain.get("protocol") == "vertical"
+    if vertical and plain.get("attacks", ("exact",)) in (("exact",), ["exact"]):
+        plain["attacks"] = ("cafe_closed_form",)  # the default of the other protocols says nothing here
+    for name, kind in (_VERTICAL_KINDS if vertical else _KINDS).items():
         if name in plain:
             plain[name] = tuple(written_out(kind, str(spec)) for spec in plain[name])
     if "attack_points" in plain:

@@ -23,7 +23,9 @@ def audit(
         Path | None, typer.Option(help="A TOML file with the settings; options given beside it go before.")
     ] = None,
     target: Annotated[str | None, typer.Option(help="The column to predict; named data sets know theirs.")] = None,
-    protocol: Annotated[str, typer.Option(help="fedsgd or fedavg.")] = "fedsgd",
+    protocol: Annotated[
+        str, typer.Option(help="fedsgd, fedavg or vertical (batches chosen by the server).")
+    ] = "fedsgd",
     model: Annotated[
         str,
         typer.Option(
@@ -84,6 +86,10 @@ def audit(
     global_statistics: Annotated[bool, typer.Option(help="Clients scale with pooled statistics.")] = False,
     labels_unknown: Annotated[bool, typer.Option(help="The attacker does not know the labels.")] = False,
     ranges_known: Annotated[bool, typer.Option(help="The attacker knows the range of every number.")] = False,
+    people: Annotated[int, typer.Option(help="vertical: aligned rows at the workers.")] = 2000,
+    batches: Annotated[
+        int | None, typer.Option(help="vertical: batches seen; 1.1 for each person if not given.")
+    ] = None,
     deviation: Annotated[str, typer.Option(help="Tolerance from the client's deviation, or global.")] = "client",
 ) -> None:
     """Train a federation on a table, attack what the server sees, and report how much of the rows it reads back."""
@@ -125,6 +131,8 @@ def audit(
         "local_statistics": not global_statistics,
         "labels_known": not labels_unknown,
         "ranges_known": ranges_known,
+        "people": people,
+        "batches": batches,
         "deviation": deviation,
         "reveal": reveal,
     }

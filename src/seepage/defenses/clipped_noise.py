@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -91,6 +91,14 @@ class RowClipped(Learner):
         each = {name: value.expand(len(x), *value.shape) for name, value in parameters.items()}
         sums = clipped_sums(self, each, x, y, self.clip, noisy=noisy)
         return {name: value / x.shape[1] for name, value in sums.items()}
+
+    def to(self, device: str) -> Learner:
+        """The same learner on another device; it still clips."""
+        return replace(self, module=super().to(device).module)
+
+    def double(self) -> Learner:
+        """The same learner in float64; it still clips."""
+        return replace(self, module=super().double().module)
 
 
 def noise_for(target: float, batches: int, *, delta: float = 1e-5, sampling_rate: float = 1.0) -> float:

@@ -14,7 +14,7 @@ from seepage.models import Parameters
 
 Reading = Literal["placed", "clipped", "printed"]
 
-BUDGET = 4_000_000  # normal numbers drawn and sorted at once, for one tensor: 32 MB in float64
+BUDGET = 4_000_000  # normal numbers drawn and sorted at once, for one tensor: 16 MB
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,18 +25,19 @@ class FakeGradients:
     nearest to the true entries sorted by magnitude, and put its entries where the true ones of the same rank stand.
     Is it farther away than :math:`\tau`, draw again.
 
-    The document says in two ways what is put there, and they are different defences:
+    The document's text and its pseudo-code differ in what is put there. The readings are different defences:
 
     - ``placed`` (section 3.4: "keep large/small values at the same positions"): the true sign with the fake magnitude,
-      :math:`g_k = \mathrm{sign}(u_k)\, |\psi|_{(r_k)}` for the true entry :math:`u_k` of rank :math:`r_k`. Training
-      goes on, unsteadily, as in the document's Table 11, and CAFE's steps find nothing.
+      :math:`g_k = \mathrm{sign}(u_k)\, |\psi|_{(r_k)}` for the true entry :math:`u_k` of rank :math:`r_k`. CAFE's
+      steps give numbers that are far from the true ones. Training goes on, unsteadily as in the document's Table 11;
+      with a rate of 0.1 a deviation of 0.1 was steady where the document's was not.
     - ``clipped`` (line 17): the true entry, cut to :math:`[-|\psi|, |\psi|]`. With the document's
       :math:`\sigma^2 = 1.1` nearly all gradients are smaller than :math:`|\psi|` and are sent as they are: training is
       as without a defence, **and so is the attack**.
     - ``printed`` (line 17, letter by letter): :math:`\min(\psi, \max(u, -\psi))`. NOTE: for a negative :math:`\psi`
       this is :math:`\psi` whatever the true entry is. Sorted vectors are negative in their second half, so the smaller
       half of the entries is replaced by negative numbers, the smallest by the largest of them; the larger half is sent
-      as it is. Weights drift, training is lost, and a server can leave out the entries that are plainly fake.
+      as it is. Weights drift and training is lost.
 
     NOTE[DIFF] The index i of lines 14 to 17 is read as counting the tensors (weights and biases of the layers); each
     is flattened and ranked as a whole. ``placed`` compares magnitudes with magnitudes when it looks for the nearest;
@@ -44,11 +45,14 @@ class FakeGradients:
 
     NOTE[DIFF] At most ``BUDGET`` numbers are drawn for a tensor at a time, so for tensors of more than
     ``BUDGET / drawn`` entries there are fewer candidates than ``drawn``, at least one. The norm of a normal vector of
-    n entries varies by a share of :math:`1/\sqrt{2n}`, and its sorted entries as little: with 4,000 entries the
-    nearest of 1,000 is 4 % shorter than any other, with 800,000 a quarter of a percent.
+    n entries varies by a share of :math:`1/\sqrt{2n}`, and its sorted entries as little: the nearest of 1,000 is
+    shorter than a usual one by about 4 % with 4,000 entries, by a quarter of a percent with 800,000.
 
     Guarantees:
-        None. Signs and ranks are those of the true gradient.
+        None, and less than the distance of recovered rows (PSNR) says. Signs and ranks are those of the true gradient,
+        so what is sent is nearly the true gradient in other units, one for each tensor. In a table of 200 rows the
+        closed form's rows had a PSNR of 3 dB, less than a guess of the mean, and a correlation of 0.97 with the true
+        ones: a server that knows the range of the values rescales them to 22 dB.
 
     Args:
         deviation: :math:`\sigma`, in units of the gradient. The size of what is sent, hence of the training steps.
@@ -104,13 +108,13 @@ class FakeGradients:
         count = max(1, min(self.drawn, BUDGET // max(1, len(true))))
         best, least = true, math.inf
         for _ in range(self.tries):
-            drawn = torch.randn(count, len(true), generator=generator, dtype=true.dtype).mul_(self.deviation)
+            drawn = torch.randn(count, len(true), generator=generator).mul_(self.deviation)
             if self.reading == "placed":
                 drawn.abs_()
             drawn.numpy().sort(axis=1)  # in place, smallest first; five times as fast as torch's
-            distances = torch.linalg.vector_norm(drawn - true.flip(0), dim=1)
+            distances = torch.linalg.vector_norm(drawn - true.flip(0).float(), dim=1)
             if float(distances.min()) < least:
-                best, least = drawn[distances.argmin()].flip(0), float(distances.min())
+                best, least = drawn[distances.argmin()].flip(0).to(true.dtype), float(distances.min())
             if self.threshold is None or least <= self.threshold:
                 break
         return best

@@ -4,7 +4,7 @@ from seepage.metrics.latent import Quality, latent_quality, mean_quality
 from seepage.metrics.matching import l1_cost, match_rows
 from seepage.metrics.reconstruction import TOLERANCE, Evaluator, aligned
 from seepage.metrics.reference import Reference
-from seepage.metrics.vertical import ColumnsRead, binary_found, columns_read, label_leak_auc
+from seepage.metrics.vertical import ColumnsRead, binary_found, columns_read, label_leak_auc, psnr
 
 __all__ = [
     "TOLERANCE",
@@ -20,4 +20,5 @@ __all__ = [
     "latent_quality",
     "match_rows",
     "mean_quality",
+    "psnr",
 ]

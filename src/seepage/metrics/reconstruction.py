@@ -48,6 +48,12 @@ class Evaluator:
         client = self._client(truth.client_rows)
         sheet = _Sheet(truth, client, self.whole if self.deviation == "global" else client)
         guess = truth.encoder.decode(claim.rows, truth.statistics, project=knowledge.ranges)
+        if claim.ordered:  # nothing to match, for the attack and for those who only guess
+            own = np.arange(len(truth.rows))
+            values = sheet.measures(ATTACK, guess, own)
+            for name, (guesser, _) in GUESSERS.items():
+                values |= sheet.measures(name, guesser(len(truth.rows), client, self.whole, generator), own)
+            return values
         cost = sheet.cost(guess)
         order = match_rows(cost)
         values = sheet.measures(ATTACK, guess, order) | sheet.diagnostics(guess, cost, order)

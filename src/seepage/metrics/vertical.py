@@ -192,3 +192,13 @@ def _mean(values: np.ndarray) -> float:
 def _few(classes: np.ndarray) -> str:
     shown = ", ".join(str(c) for c in classes[:4])
     return f"{shown}, ..." if len(classes) > 4 else shown
+
+
+def psnr(claimed: np.ndarray, true: np.ndarray, peak: float = 1.0) -> float:
+    """Peak signal-to-noise ratio in decibels: 10 log10(peak^2 / mean squared error). 30 looks right, 100 is exact.
+
+    Args:
+        peak: the largest value there can be; 1 for pixels between 0 and 1, and for standardised inputs.
+    """
+    error = float(np.mean((np.asarray(claimed, dtype=np.float64) - true) ** 2))
+    return 10 * float(np.log10(peak**2 / max(error, 1e-30)))

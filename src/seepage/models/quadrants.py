@@ -110,9 +110,9 @@ class Tiles(nn.Module):
 
 
 def front(learner: Learner, parameters: Parameters, x: Tensor) -> Tensor:
-    """(rows, d1) what the first fully connected layer takes in, as far as only the workers' parts make it."""
+    """(rows, d1) what the workers' parts make of images: the inputs of the first fully connected layer."""
     if not isinstance(learner.module, Quadrants):
-        raise InputError("Only the model of images in tiles has a part before its fully connected layers.")
+        raise InputError("Only a QuadrantNet has parts of workers before its first fully connected layer.")
     own = {name.removeprefix("front."): value for name, value in parameters.items() if name.startswith("front.")}
     inputs: Tensor = functional_call(learner.module.front, own, (x,))
     return inputs

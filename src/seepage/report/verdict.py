@@ -202,7 +202,7 @@ def headline_of(leak: Leak) -> str:
     return f"With {batches(leak.cell.batch_size)}, {reader} read {amount_read(leak)}.{compared}"
 
 
-_SERVER_SEES = {"fedsgd", "fedavg"}
+_SERVER_SEES = {"fedsgd", "fedavg", "vertical"}
 _GUESSED = {
     "prior": "the clients' own averages",
     "marginal": "the columns of the whole data set",

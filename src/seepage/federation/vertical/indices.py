@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import torch
+from torch import Tensor
 
+from seepage._core import InputError
 from seepage.observation.vertical import VerticalUpdate
 
 
@@ -26,17 +28,15 @@ def hidden(updates: Iterator[VerticalUpdate], rows: int, generator: torch.Genera
         yield replace(update, rows=told)
 
 
-def remapped(updates: Iterator[VerticalUpdate], rows: int, generator: torch.Generator) -> Iterator[VerticalUpdate]:
+def remapped(updates: Iterator[VerticalUpdate], secret: Tensor) -> Iterator[VerticalUpdate]:
     """The workers renumber people once, in secret: the server finds all rows, and not whose they are.
 
-    That is little: a row of a table often tells by itself whose it is. The row that the server finds at id n is the
-    workers' row m with ``renumbering(rows, generator)[m] == n``.
+    That is little: a row of a table often tells by itself whose it is.
+
+    Args:
+        updates: with the rows that are behind them.
+        secret: (rows,) everyone's new number, as from ``torch.randperm``.
     """
-    secret = renumbering(rows, generator)
-    for update in updates:
-        yield replace(update, rows=secret[update.rows])
-
-
-def renumbering(rows: int, generator: torch.Generator) -> torch.Tensor:
-    """Where everyone goes: (rows,) new numbers."""
-    return torch.randperm(rows, generator=generator)
+    if not torch.equal(secret.sort().values, torch.arange(len(secret))):
+        raise InputError("The secret numbers are not a renumbering: each of 0, 1, 2, ... must be there once.")
+    return (replace(update, rows=secret[update.rows]) for update in updates)

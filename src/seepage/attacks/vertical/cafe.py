@@ -1,0 +1,227 @@
+r"""CAFE as published (document 001): three steps of gradient descent, fed batch by batch.
+
+*Step I* fits the slopes V to the bias gradients, *step II* the first layer's inputs H to its weight gradients,
+*step III* the data themselves to all gradients, to H, and to smoothness. Nested loops run one step after the other; the
+single loop runs one update of each for every batch, so it works while the model trains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from seepage._core import InputError, Progress, Streams, silent
+from seepage.models import Parameters, layer_inputs
+from seepage.observation.vertical import Recovery, VerticalScene, VerticalUpdate
+
+Mode = Literal["single", "nested"]
+Match = Literal["squared", "cosine", "gaussian"]
+SWITCH_ONE, SWITCH_TWO = 1e-9, 5e-9  # losses at which the nested loops go on to the next step (Table 5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cafe:
+    """Recover data from vertical gradients by descent.
+
+    Published weights are those of Table 9 for MNIST. NOTE[DIFF] the optimiser of the paper is not named. Steps I and II
+    are least squares, for which SGD has a natural step: the rate here is the share of the step that would meet a batch
+    exactly; 0.8 is the paper's 0.01 for batches of 40. Step III uses Adam.
+
+    Args:
+        mode: ``single`` loop or ``nested`` loops.
+        alpha, beta, gamma: weights of the gradients' distance, of total variation and of the distance to step II.
+        xi: total variation below this is not punished.
+        match: distance of gradients; with gamma = beta = 0 this is DLG (squared), cosine matching or SAPAG (gaussian).
+        consistency: group consistency: weight of the distance to the mean of ``seeds`` simultaneous recoveries.
+        seeds: how many.
+        rate_one, rate_two: share of a full step in steps I and II.
+        rate: of Adam in step III.
+        image: (height, width) of the data, for total variation; None for tables.
+        steps: use steps I and II at all; the competitors do not.
+    """
+
+    mode: Mode = "single"
+    alpha: float = 1e-2
+    beta: float = 1e-4
+    gamma: float = 1e-3
+    xi: float = 25.0
+    match: Match = "squared"
+    consistency: float = 0.0
+    seeds: int = 1
+    rate_one: float = 0.8
+    rate_two: float = 0.8
+    rate: float = 1e-2
+    image: tuple[int, int] | None = None
+    steps: bool = True
+
+    def __post_init__(self) -> None:
+        if min(self.alpha, self.beta, self.gamma, self.xi, self.consistency) < 0 or self.seeds < 1:
+            raise InputError("CAFE's weights must not be negative, and it needs at least one seed.")
+
+    def run(
+        self,
+        scene: VerticalScene,
+        updates: Iterable[VerticalUpdate],
+        streams: Streams,
+        *,
+        total: int = 0,
+        progress: Progress = silent,
+    ) -> CafeState:
+        """Take all updates and return the state at the end."""
+        state = CafeState(self, scene, streams)
+        for number, update in enumerate(updates, start=1):
+            state.see(update)
+            if number % 50 == 0:
+                progress("CAFE", number, total or number)
+        return state
+
+
+@dataclass
+class _Adam:
+    """Adam whose moments live with the data; rows that are not in a batch stay as they are."""
+
+    rate: float
+    first: Tensor
+    second: Tensor
+    count: Tensor = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.count = torch.zeros(self.first.shape[1])
+
+    def step(self, values: Tensor, rows: Tensor, slope: Tensor) -> None:
+        self.count[rows] += 1
+        first = self.first[:, rows].mul(0.9).add(slope, alpha=0.1)
+        second = self.second[:, rows].mul(0.999).addcmul(slope, slope, value=0.001)
+        self.first[:, rows], self.second[:, rows] = first, second
+        powers = self.count[rows][None, :, None]
+        values[:, rows] -= self.rate * (first / (1 - 0.9**powers)) / ((second / (1 - 0.999**powers)).sqrt() + 1e-8)
+
+
+class CafeState:
+    """The estimates so far; ``see`` improves them with one batch."""
+
+    def __init__(self, settings: Cafe, scene: VerticalScene, streams: Streams) -> None:
+        if settings.steps and scene.bias is None:
+            raise InputError("The first layer has no bias, so step I of CAFE has nothing to fit.")
+        self._settings, self._scene = settings, scene
+        generator = torch.Generator().manual_seed(streams.integer("cafe"))
+        weight = scene.learner.initial()[scene.weight]
+        rows, width = scene.rows, scene.space.layout.width
+        self.slopes = 1e-3 * torch.rand(rows, len(weight), generator=generator)
+        self.inputs = torch.rand(rows, weight.shape[1], generator=generator)
+        self.data = torch.rand(settings.seeds, rows, width, generator=generator)
+        classes = scene.learner.outputs(scene.learner.initial(), torch.zeros(1, width)).shape[1]
+        self.labels = torch.rand(settings.seeds, rows, max(classes, 2), generator=generator)
+        self._data_adam = _Adam(settings.rate, torch.zeros_like(self.data), torch.zeros_like(self.data))
+        self._label_adam = _Adam(settings.rate, torch.zeros_like(self.labels), torch.zeros_like(self.labels))
+        self.stage = 1
+        self.seen = 0
+
+    def see(self, update: VerticalUpdate) -> None:
+        """One update of every step (single loop), or of the step that is on (nested loops)."""
+        update.check(self._scene)
+        self.seen += 1
+        settings = self._settings
+        nested = settings.mode == "nested" and settings.steps
+        if settings.steps:
+            if not nested or self.stage == 1:
+                loss = self._first(update)
+                self.stage = 2 if nested and loss < SWITCH_ONE else self.stage
+            if not nested or self.stage == 2:
+                loss = self._second(update)
+                self.stage = 3 if nested and loss < SWITCH_TWO else self.stage
+        if self._fronted and (not nested or self.stage == 3):
+            self._third(update)
+
+    @property
+    def _fronted(self) -> bool:
+        """Whether data and the first layer's inputs are different things, or only data can be fitted."""
+        return not self._settings.steps or self._scene.space.layout.width != self.inputs.shape[1] or self._has_front()
+
+    def _has_front(self) -> bool:
+        probe = torch.rand(2, self._scene.space.layout.width, generator=torch.Generator().manual_seed(0))
+        own = layer_inputs(self._scene.learner, [self._scene.first], self._scene.learner.initial(), probe)[0]
+        return not torch.equal(own, probe)
+
+    def _first(self, update: VerticalUpdate) -> float:
+        """Step I: move the batch's slopes so that their sum comes nearer to the bias gradient."""
+        assert self._scene.bias is not None
+        rows = update.rows
+        miss = self.slopes[rows].sum(0) - len(rows) * update.gradient[self._scene.bias]
+        self.slopes[rows] -= self._settings.rate_one / len(rows) * miss
+        return float(miss.square().mean())
+
+    def _second(self, update: VerticalUpdate) -> float:
+        """Step II: the same for inputs and the weight gradient."""
+        rows, slopes = update.rows, self.slopes[update.rows]
+        miss = slopes.T @ self.inputs[rows] - len(rows) * update.gradient[self._scene.weight]  # (outputs, inputs)
+        largest = torch.linalg.matrix_norm(slopes, 2).square().clamp(min=1e-30)
+        self.inputs[rows] -= self._settings.rate_two / largest * (slopes @ miss)
+        return float(miss.square().mean())
+
+    def _third(self, update: VerticalUpdate) -> None:
+        """Step III: fit the data of the batch."""
+        settings, scene, rows = self._settings, self._scene, update.rows
+        data = self.data[:, rows].clone().requires_grad_(True)
+        labels = self.labels[:, rows].clone().requires_grad_(True)
+        total = data.new_zeros(())
+        middle = data.detach().mean(0)
+        for seed in range(settings.seeds):
+            x, y = data[seed], torch.softmax(labels[seed], 1)
+            own = scene.learner.gradient(update.parameters, x, _as_targets(scene, y))
+            total = total + settings.alpha * _distance(own, update.gradient, settings.match)
+            if settings.beta and settings.image is not None:
+                rough = _variation(x, settings.image)
+                total = total + settings.beta * torch.where(rough > settings.xi, rough, torch.zeros_like(rough))
+            if settings.gamma and settings.steps:
+                front = layer_inputs(scene.learner, [scene.first], update.parameters, x)[0]
+                total = total + settings.gamma * (front - self.inputs[rows]).square().sum()
+            if settings.consistency and settings.seeds > 1:
+                total = total + settings.consistency * (x - middle).square().sum()
+        slope, label_slope = torch.autograd.grad(total, (data, labels), allow_unused=True)
+        self._data_adam.step(self.data, rows, slope)
+        if label_slope is not None:
+            self._label_adam.step(self.labels, rows, label_slope)
+
+    def recover(self) -> Recovery:
+        """The data as far as they are fitted."""
+        found = self.data.mean(0) if self._fronted else self.inputs
+        every = torch.ones(len(found), dtype=torch.bool)
+        note = f"{self.seen} batches were fitted; descent gives an estimate of every row and no proof of any."
+        return Recovery(found.double(), every, (), float("nan"), note)
+
+    def guessed_labels(self) -> Tensor:
+        """(rows,) the likeliest class."""
+        return self.labels.mean(0).argmax(1)
+
+
+def _as_targets(scene: VerticalScene, shares: Tensor) -> Tensor:
+    """Class shares as the learner takes them."""
+    one_logit = (
+        scene.learner.outputs(scene.learner.initial(), shares.new_zeros(1, scene.space.layout.width)).shape[1] == 1
+    )
+    return shares[:, 1] if one_logit else shares
+
+
+def _distance(own: Parameters, seen: Parameters, match: Match) -> Tensor:
+    """How far two gradients are apart."""
+    mine, other = (torch.cat([each[name].flatten() for name in seen]) for each in (own, seen))
+    if match == "cosine":
+        cosine: Tensor = mine @ other / (mine.norm() * other.norm()).clamp(min=1e-30)
+        return 1 - cosine
+    far: Tensor = (mine - other).square().sum()
+    if match == "gaussian":
+        return 1 - torch.exp(-far / other.square().sum().clamp(min=1e-30))
+    return far
+
+
+def _variation(x: Tensor, image: tuple[int, int]) -> Tensor:
+    """Mean total variation of the pictures of a batch."""
+    pictures = x.reshape(-1, *image)
+    down, right = pictures[:, 1:] - pictures[:, :-1], pictures[:, :, 1:] - pictures[:, :, :-1]
+    mean: Tensor = (down.abs().sum((1, 2)) + right.abs().sum((1, 2))).mean()
+    return mean

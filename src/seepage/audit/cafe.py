@@ -1,0 +1,184 @@
+"""Audits of vertical learning with shared layers: every person's row, recovered from gradients of batches (CAFE)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from seepage._core import InputError, Outcome, Progress, Streams, silent
+from seepage.attacks.vertical.cafe import Cafe, CafeState
+from seepage.attacks.vertical.closed_form import ClosedForm, Solver
+from seepage.audit.catalogue import make_vertical_attack, make_vertical_defense
+from seepage.audit.parts import make_parts
+from seepage.audit.settings import Settings
+from seepage.audit.source import Source
+from seepage.data import Table
+from seepage.data.split import stratified_order
+from seepage.federation import Truth
+from seepage.federation.vertical.shared import SharedLayers
+from seepage.metrics import Evaluator, Reference, psnr
+from seepage.models import Parameters
+from seepage.observation import Claim, Space
+from seepage.observation.vertical import Recovery, VerticalScene
+from seepage.results import ATTACK, WHOLE, Cell, Measure, Record, Run
+
+EXTRA = 1.1  # batches for each person: as many as there are people determine them, a few more make it well-conditioned
+
+
+def run_vertical_audit(
+    source: Source, settings: Settings, *, run: Run | None = None, progress: Progress = silent
+) -> tuple[list[Record], list[dict[str, Any]]]:
+    """Every cell: one stream of batches feeds all attacks at once. Returns the records and the utility."""
+    records: list[Record] = []
+    utility: list[dict[str, Any]] = []
+    for model in settings.models:
+        for defense in settings.defenses:
+            for batch_size in settings.batch_sizes:
+                for repeat in range(settings.recoveries):
+                    found, losses = _recover(source, settings, model, defense, batch_size, repeat, progress)
+                    records += found
+                    utility += losses
+    if run is not None:
+        for cell in {record.cell for record in records}:
+            run.add([record for record in records if record.cell == cell])
+    return records, utility
+
+
+def _recover(
+    source: Source, settings: Settings, model: str, defense: str, batch_size: int, repeat: int, progress: Progress
+) -> tuple[list[Record], list[dict[str, Any]]]:
+    streams = Streams(settings.seed).child("vertical", repeat)
+    people = drawn(source.table, settings.people, streams.numpy("people"))
+    encoder, learner = make_parts(source, settings, model, seed=streams.integer("parameters"))
+    statistics = encoder.statistics(people)
+    x = torch.from_numpy(encoder.encode(people, statistics))
+    y = torch.from_numpy(people.target)
+    training = bool(settings.exposure)
+    protocol = SharedLayers(batch_size=batch_size, rate=settings.learning_rate if training else 0.0)
+    scene = VerticalScene(
+        learner=learner,
+        rows=len(people),
+        batch_size=batch_size,
+        space=Space(layout=encoder.layout),
+        fixed=not training,
+    )
+    count = settings.batches or round(EXTRA * len(people))
+    states = {name: _start(name, settings, scene, streams.child(name)) for name in settings.attacks}
+    seconds = dict.fromkeys(states, 0.0)
+    defend = _defence(defense)
+    losses = []
+
+    def watch(number: int, parameters: Parameters) -> None:
+        if training and number == count:
+            loss = float(learner.loss(parameters, x, y))
+            losses.append(
+                {"protocol": settings.protocol, "model": model, "defense": defense, "batch_size": batch_size}
+                | {"repeat": repeat, "parameters": learner.size, "attack_point": "while training", "round": number}
+                | {"exposure": number * batch_size / len(x), "validation": {"loss": loss}}
+            )
+
+    label = f"batches of {batch_size}"
+    updates = protocol.stream(learner, x, y, count, streams, defend=defend, watch=watch)
+    for number, update in enumerate(updates, start=1):
+        for name, state in states.items():
+            begin = time.perf_counter()
+            state.see(update)
+            seconds[name] += time.perf_counter() - begin
+        if number % 20 == 0 or number == count:
+            progress(label, number, count)
+    truth = Truth(rows=people, encoder=encoder, statistics=statistics, client_rows=people)
+    records = []
+    for name, state in states.items():
+        begin = time.perf_counter()
+        recovery = state.recover()
+        seconds[name] += time.perf_counter() - begin
+        cell = Cell(
+            dataset=source.name,
+            protocol=settings.protocol,
+            model=model,
+            batch_size=batch_size,
+            attack_point="while training" if training else "initialized",
+            attack=name,
+            defense=defense,
+        )
+        records.append(_record(cell, repeat, count, recovery, truth, x, settings, streams, seconds[name]))
+    return records, losses
+
+
+def drawn(table: Table, count: int, generator: np.random.Generator) -> Table:
+    """So many people, with the classes in proportion."""
+    if count > len(table):
+        raise InputError(f"There are {count} people asked for; the table has {len(table)} rows.")
+    return table.take(np.sort(stratified_order(table, generator)[:count]))
+
+
+def _start(name: str, settings: Settings, scene: VerticalScene, streams: Streams) -> Solver | CafeState:
+    attack = make_vertical_attack(name, settings.attack_options)
+    if isinstance(attack, ClosedForm):
+        return attack.start(scene)
+    assert isinstance(attack, Cafe)
+    return CafeState(attack, scene, streams)
+
+
+def _defence(spec: str) -> Callable[[Parameters, torch.Generator], Parameters] | None:
+    if spec == "none":
+        return None
+    return make_vertical_defense(spec)
+
+
+def _record(
+    cell: Cell,
+    repeat: int,
+    batches: int,
+    recovery: Recovery,
+    truth: Truth,
+    x: torch.Tensor,
+    settings: Settings,
+    streams: Streams,
+    seconds: float,
+) -> Record:
+    told = recovery.determined.numpy()
+    width = x.shape[1]
+    values: dict[Measure, float] = {}
+    outcome = Outcome.OK if told.all() else Outcome.BUDGET_SPENT
+    if recovery.inputs.shape[1] == width and told.any():
+        # A row that is not determined is claimed as the average row; the attacker knows nothing better of it.
+        rows = np.where(told[:, None], recovery.inputs.numpy(), 0.0)
+        claim = Claim(outcome=outcome, rows=rows, ordered=True, note=recovery.note)
+        evaluator = Evaluator(whole=Reference.of(truth.rows), deviation=settings.deviation, draws=2)
+        values = evaluator(claim, truth, settings.knowledge, streams.numpy("baselines"))
+        values[Measure(ATTACK, WHOLE, "psnr")] = psnr(rows[told], x.numpy()[told])
+        values[Measure(ATTACK, WHOLE, "determined")] = float(told.mean())
+    else:
+        outcome = Outcome.NOT_APPLICABLE
+    return Record(
+        cell=cell,
+        repeat=repeat,
+        client=0,
+        round=batches,
+        exposure=batches * cell.batch_size / len(x) if cell.attack_point == "while training" else 0.0,
+        rows=len(x),
+        outcome=outcome.code,
+        seconds=seconds,
+        note=recovery.note,
+        values=values,
+    )
+
+
+def check_vertical(source: Source, settings: Settings) -> None:
+    """Stop with a sentence, before any work, if a cell cannot be run."""
+    drawn(source.table, settings.people, np.random.default_rng(0))
+    for name in settings.attacks:
+        make_vertical_attack(name, settings.attack_options)
+    for spec in settings.defenses:
+        _defence(spec)
+    for batch_size in settings.batch_sizes:
+        if not 1 <= batch_size < settings.people:
+            raise InputError(
+                f"A batch has {batch_size} of {settings.people} people: all batches are the same, so rows cannot be "
+                "separated; batches must be smaller than the data."
+            )

@@ -1,0 +1,251 @@
+"""The protocol that CAFE attacks, what the attack reads in it, and what defences on gradients and ids change."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from itertools import pairwise
+
+import pytest
+import torch
+from torch import Tensor
+
+from seepage._core import InputError, Streams
+from seepage.attacks.vertical.closed_form import ClosedForm
+from seepage.data import Layout
+from seepage.defenses import DPSGD
+from seepage.defenses.clipped_noise import ClippedNoise, noise_for
+from seepage.defenses.dp_sgd import epsilon
+from seepage.defenses.fake_gradients import FakeGradients
+from seepage.federation.vertical.indices import hidden, remapped
+from seepage.federation.vertical.losses import training_losses
+from seepage.federation.vertical.shared import SharedLayers
+from seepage.models import MLP, Learner, make_learner
+from seepage.observation import Space
+from seepage.observation.vertical import VerticalScene, VerticalUpdate
+
+ROWS, WIDTH, BATCH, BATCHES = 60, 12, 8, 150
+FIXED = SharedLayers(batch_size=BATCH)
+TRAINING = SharedLayers(batch_size=BATCH, rate=0.1)
+
+
+@lru_cache
+def plain() -> Learner:
+    model = MLP(width=20, depth=1, activation="sigmoid", norm="none")
+    return make_learner(model, WIDTH, (), "multiclass", 3, seed=0)
+
+
+@lru_cache
+def exact() -> Learner:
+    return plain().double()
+
+
+@lru_cache
+def table() -> tuple[Tensor, Tensor]:
+    """Values from 0 to 1, and three classes that a linear rule tells apart."""
+    draw = torch.Generator().manual_seed(1)
+    x = torch.rand(ROWS, WIDTH, generator=draw, dtype=torch.float64)
+    rule = torch.randn(WIDTH, 3, generator=draw, dtype=torch.float64)
+    return x, ((x - 0.5) @ rule).argmax(1)
+
+
+def updates(protocol: SharedLayers = FIXED, batches: int = BATCHES, **settings: object) -> list[VerticalUpdate]:
+    return list(protocol.stream(exact(), *table(), batches, Streams(0), **settings))  # type: ignore[arg-type]
+
+
+def recovered(seen: list[VerticalUpdate]) -> Tensor:
+    scene = VerticalScene(learner=plain(), rows=ROWS, batch_size=BATCH, space=Space(layout=Layout(WIDTH, ())))
+    attack = ClosedForm().start(scene)
+    for update in seen:
+        attack.see(update)
+    found = attack.recover()
+    assert found.determined.all()
+    return found.inputs
+
+
+def psnr(found: Tensor, true: Tensor) -> float:
+    return -10 * math.log10(float((found - true).square().mean()))
+
+
+def correlation(found: Tensor, true: Tensor) -> float:
+    one, other = found - found.mean(0), true - true.mean(0)
+    return float((one * other).sum() / (one.norm() * other.norm()))
+
+
+def test_an_update_is_the_mean_gradient_of_its_rows() -> None:
+    x, y = table()
+    for update in updates(batches=40):
+        assert len(update.rows.unique()) == BATCH
+        expected = exact().gradient(update.parameters, x[update.rows], y[update.rows])
+        for name, value in update.gradient.items():
+            torch.testing.assert_close(value, expected[name])
+
+
+def test_fixed_weights_stay() -> None:
+    start = exact().initial()
+    assert all(torch.equal(update.parameters[name], start[name]) for update in updates() for name in start)
+
+
+@pytest.mark.parametrize("adam", [False, True])
+def test_a_rate_moves_the_weights_and_updates_are_computed_there(adam: bool) -> None:
+    x, y = table()
+    seen = updates(SharedLayers(batch_size=BATCH, rate=0.01, adam=adam), batches=5)
+    for before, after in pairwise(seen):
+        assert all((before.parameters[name] != after.parameters[name]).any() for name in before.parameters)
+        expected = exact().gradient(after.parameters, x[after.rows], y[after.rows])
+        for name, value in after.gradient.items():
+            torch.testing.assert_close(value, expected[name])
+        if not adam:
+            moved = {name: before.parameters[name] - 0.01 * value for name, value in before.gradient.items()}
+            assert all(torch.equal(moved[name], value) for name, value in after.parameters.items())
+
+
+def test_a_defence_changes_neither_batches_nor_who_watches() -> None:
+    watched: list[int] = []
+    with_defence = updates(defend=FakeGradients(drawn=2), watch=lambda seen, _: watched.append(seen))
+    for one, other in zip(updates(), with_defence, strict=True):
+        assert torch.equal(one.rows, other.rows)
+        assert not torch.equal(one.gradient["0.weight"], other.gradient["0.weight"])
+    assert watched == list(range(1, BATCHES + 1))
+
+
+def test_a_batch_larger_than_the_table_is_refused() -> None:
+    with pytest.raises(InputError, match="there are 60 rows"):
+        updates(SharedLayers(batch_size=61))
+
+
+def test_plain_gradients_give_every_row_exactly() -> None:
+    assert psnr(recovered(updates()), table()[0]) > 100
+
+
+def test_fake_gradients_keep_numbers_back_while_training_goes_on() -> None:
+    x, y = table()
+    defense = FakeGradients(drawn=100)
+    assert psnr(recovered(updates(defend=defense)), x) < 15
+    losses = training_losses(TRAINING, exact(), x, y, 300, Streams(0), defense)
+    assert min(loss for _, loss in losses[1:]) < 0.5 * losses[0][1]
+
+
+def test_fake_gradients_hide_the_scale_only() -> None:
+    """The numbers are wrong, and rows and columns are still told apart: no defence by itself."""
+    assert correlation(recovered(updates(defend=FakeGradients(drawn=100))), table()[0]) > 0.7
+
+
+def test_clipping_by_large_fake_gradients_is_no_defence() -> None:
+    assert psnr(recovered(updates(defend=FakeGradients(drawn=100, reading="clipped"))), table()[0]) > 30
+
+
+def test_as_printed_fake_gradients_stop_training_too() -> None:
+    x, y = table()
+    defense = FakeGradients(drawn=100, reading="printed")
+    assert psnr(recovered(updates(defend=defense)), x) < 15
+    losses = training_losses(TRAINING, exact(), x, y, 300, Streams(0), defense)
+    assert losses[-1][1] > 0.7 * losses[0][1]
+
+
+def test_remapped_ids_give_all_rows_in_another_order() -> None:
+    x, _ = table()
+    secret = torch.randperm(ROWS, generator=torch.Generator().manual_seed(3))
+    found = recovered(list(remapped(iter(updates()), secret)))
+    assert psnr(found, x) < 15
+    assert psnr(found[secret], x) > 100
+
+
+@pytest.mark.parametrize("secret", [[0, 0, 1], [1, 2, 3]])
+def test_a_renumbering_has_every_number_once(secret: list[int]) -> None:
+    with pytest.raises(InputError, match="must be there once"):
+        remapped(iter(()), torch.tensor(secret))
+
+
+def test_hidden_ids_give_nothing() -> None:
+    x, _ = table()
+    told = list(hidden(iter(updates()), ROWS, torch.Generator().manual_seed(3)))
+    assert all(len(update.rows.unique()) == BATCH for update in told)
+    found = recovered(told)
+    assert psnr(found, x) < psnr(x.mean(0).expand_as(x), x)
+    assert abs(correlation(found, x)) < 0.2
+
+
+def test_ids_are_all_that_is_changed() -> None:
+    seen = updates(batches=3)
+    for other in (
+        list(hidden(iter(seen), ROWS, torch.Generator().manual_seed(0))),
+        list(remapped(iter(seen), torch.arange(ROWS).flip(0))),
+    ):
+        assert [update.gradient for update in other] == [update.gradient for update in seen]
+        assert not any(torch.equal(a.rows, b.rows) for a, b in zip(other, seen, strict=True))
+
+
+@pytest.mark.parametrize("clip", [0.05, 100.0])
+def test_rows_are_clipped_one_by_one_as_dp_sgd_does(clip: float) -> None:
+    x, y = table()
+    private = ClippedNoise(clip=clip, noise=0, batch_size=BATCH)
+    sent = next(FIXED.stream(private.private(exact()), x, y, 1, Streams(0), defend=private))
+    every = {name: value[None] for name, value in exact().initial().items()}
+    expected = DPSGD(clip=clip, noise=0).gradients(exact())(every, x[sent.rows][None], y[sent.rows][None], _draw())
+    for name, value in sent.gradient.items():
+        torch.testing.assert_close(value, expected[name][0])
+    unclipped = exact().gradient(sent.parameters, x[sent.rows], y[sent.rows])
+    assert torch.allclose(sent.gradient["0.weight"], unclipped["0.weight"]) == (clip == 100)
+
+
+def test_a_learner_that_clips_clips_in_float64_too() -> None:
+    x, y = table()
+    private = ClippedNoise(clip=0.05).private(plain())
+    single = private.gradients(private.initial(), x.float()[None, :BATCH], y[None, :BATCH])
+    double = private.double().gradients(private.double().initial(), x[None, :BATCH], y[None, :BATCH])
+    for name, value in double.items():
+        assert value.dtype == torch.float64
+        torch.testing.assert_close(single[name].double(), value, atol=1e-6, rtol=1e-4)
+
+
+def _draw() -> torch.Generator:
+    return torch.Generator().manual_seed(5)
+
+
+def test_noise_is_that_of_the_mean() -> None:
+    private = ClippedNoise(clip=2.0, noise=1.5, batch_size=10)
+    sent = private({"w": torch.zeros(200, 200)}, _draw())["w"]
+    assert sent.std().item() == pytest.approx(1.5 * 2.0 / 10, rel=0.02)
+
+
+def test_gradients_of_rows_that_were_not_clipped_are_refused() -> None:
+    with pytest.raises(InputError, match="train with the learner that 'private' returns"):
+        updates(batches=1, defend=ClippedNoise(clip=0.01, batch_size=BATCH))
+
+
+def test_noise_for_an_epsilon_is_just_enough() -> None:
+    noise = noise_for(5.0, 30)
+    assert 4.9 < ClippedNoise(noise=noise).privacy(30).epsilon <= 5.0
+    assert epsilon(noise_for(5.0, 200, sampling_rate=0.1), 0.1, 200, 1e-5) <= 5.0
+    assert noise_for(1.0, 30) > noise > noise_for(5.0, 10)
+    with pytest.raises(InputError, match="above 0"):
+        noise_for(0.0, 30)
+    with pytest.raises(InputError, match="No noise keeps"):
+        noise_for(1e-6, 30)
+
+
+def test_dp_noise_hides_rows() -> None:
+    x, y = table()
+    private = ClippedNoise(noise=noise_for(10.0, BATCHES), batch_size=BATCH)
+    seen = list(FIXED.stream(private.private(exact()), x, y, BATCHES, Streams(0), defend=private))
+    found = recovered(seen)
+    assert psnr(found, x) < 15
+    assert abs(correlation(found, x)) < 0.2
+
+
+def test_losses_are_those_of_training() -> None:
+    x, y = table()
+    losses = training_losses(TRAINING, exact(), x, y, 250, Streams(0), every=100)
+    assert [seen for seen, _ in losses] == [0, 100, 200, 250]
+    assert losses[0][1] == pytest.approx(float(exact().loss(exact().initial(), x, y)))
+    last = updates(TRAINING, batches=251)[-1].parameters  # the weights after 250
+    assert losses[-1][1] == pytest.approx(float(exact().loss(last, x, y)))
+    assert losses[-1][1] < losses[0][1]
+
+
+def test_losses_need_training() -> None:
+    with pytest.raises(InputError, match="learning rate is 0"):
+        training_losses(FIXED, exact(), *table(), 10, Streams(0))
+    with pytest.raises(InputError, match="at least 1"):
+        training_losses(TRAINING, exact(), *table(), 10, Streams(0), every=0)
