@@ -78,7 +78,8 @@ def _recover(
             losses.append(
                 {"protocol": settings.protocol, "model": model, "defense": defense, "batch_size": batch_size}
                 | {"repeat": repeat, "parameters": learner.size, "attack_point": "while training", "round": number}
-                | {"exposure": number * batch_size / len(x), "validation": {"loss": loss}}
+                | {"exposure": dict.fromkeys(("min", "mean", "max"), number * batch_size / len(x))}
+                | {"validation": {"loss": loss}}
             )
 
     label = f"batches of {batch_size}"

@@ -150,9 +150,8 @@ class Solver:
         if dead:
             said += f" {len(dead)} have a gradient of zero: nothing of them is sent."
         if separated - len(dead) > count:
-            said += (
-                f" The slopes of {separated - len(dead) - count} are not independent enough to tell their inputs apart."
-            )
+            lost = separated - len(dead) - count
+            said += f" Of {lost} the slopes are not independent enough, or their batches are not kept any more."
         return said
 
 

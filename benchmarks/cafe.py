@@ -1,0 +1,147 @@
+"""CAFE: the closed form beside the published descent, on pictures and on tables.
+
+    python benchmarks/cafe.py [--quick] --json
+
+`psnr_closed_form` and `psnr_iterative` in decibels (100 is exact to float32), `seconds` of the closed form,
+`seconds_iterative` of the single loop, which gets ten times as long. Tables: `emr` is the share of people whose every cell is right,
+`determined` the share of rows that so many batches determine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from seepage._core import Streams
+from seepage.attacks.vertical.cafe import Cafe, CafeState
+from seepage.attacks.vertical.closed_form import ClosedForm
+from seepage.audit import Request, open_source
+from seepage.audit.cafe import drawn
+from seepage.data import Encoder, Layout, Table
+from seepage.federation.vertical.shared import SharedLayers
+from seepage.metrics import psnr
+from seepage.models import Learner, make_learner, scoped_randomness, tableak_mlp
+from seepage.observation import Space
+from seepage.observation.vertical import VerticalScene, VerticalUpdate
+
+TOLERANCE = 0.319
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a quarter of the rows, no large table")
+    parser.add_argument("--large", action="store_true", help="also 10,000 people")
+    parser.add_argument("--json", action="store_true", help="print JSON (always done)")
+    options = parser.parse_args()
+    rows = 200 if options.quick else 800
+    document: dict[str, object] = {"benchmark": "cafe", "threads": torch.get_num_threads()}
+    for neurons in (256,) if options.quick else (256, 1024):
+        document[f"pictures, 784 -> {neurons}"] = pictures(rows, neurons)
+    people = 400 if options.quick else 2000
+    document["adult"] = tables(people, 100 if not options.quick else 40)
+    if options.large:
+        document["adult, 10,000 people"] = tables(10_000, 100, curve=False)
+    print(json.dumps(document, indent=2))
+
+
+def pictures(rows: int, neurons: int, batch: int = 40) -> dict[str, float]:
+    """Digits (or random pictures where they cannot be had), fixed weights, a fully connected net."""
+    x, y = digits(rows)
+    with scoped_randomness(0):
+        net = nn.Sequential(nn.Linear(784, neurons), nn.Sigmoid(), nn.Linear(neurons, 10))
+    learner = Learner(net, "multiclass")
+    scene = VerticalScene(learner=learner, rows=rows, batch_size=batch, space=Space(layout=Layout(784, ())))
+
+    def stream(count: int, seed: int) -> Iterator[VerticalUpdate]:
+        return SharedLayers(batch_size=batch).stream(learner, x, y, count, Streams(seed))
+
+    spent = 0.0
+    solver = ClosedForm().start(scene)
+    for update in stream(round(1.125 * rows), 0):
+        begin = time.perf_counter()
+        solver.see(update)
+        spent += time.perf_counter() - begin
+    begin = time.perf_counter()
+    found = solver.recover()
+    spent += time.perf_counter() - begin
+    state, used, count = CafeState(Cafe(), scene, Streams(0)), 0.0, 0
+    for update in stream(100_000, 1):
+        begin = time.perf_counter()
+        state.see(update)
+        used += time.perf_counter() - begin
+        count += 1
+        if used > 10 * spent:
+            break
+    return {
+        "psnr_closed_form": psnr(found.inputs.numpy(), x.numpy()),
+        "psnr_iterative": psnr(state.recover().inputs.numpy(), x.numpy()),
+        "seconds": spent,
+        "seconds_iterative": used,
+        "iterations": count,
+        "condition": found.condition,
+    }
+
+
+def digits(rows: int) -> tuple[Tensor, Tensor]:
+    """Pixels between 0 and 1."""
+    source = open_source(Request(data="mnist_5k", fallback="clinic"))
+    if source.name != "mnist_5k":
+        generator = torch.Generator().manual_seed(0)
+        return torch.rand(rows, 784, generator=generator), torch.randint(0, 10, (rows,), generator=generator)
+    table = drawn(source.table, rows, np.random.default_rng(0))
+    pixels = np.zeros((rows, 784), dtype=np.float32)
+    kept = [int("".join(filter(str.isdigit, column.name)) or 0) for column in table.schema.numeric]
+    pixels[:, [place % 784 for place in kept]] = table.numbers / 255
+    return torch.from_numpy(pixels), torch.from_numpy(table.target)
+
+
+def tables(people: int, batch: int, *, curve: bool = True) -> dict[str, object]:
+    """Adult: first layer as wide as TabLeak's net, all rows of all people."""
+    source = open_source(Request(data="adult", fallback="clinic"))
+    table = drawn(source.table, people, np.random.default_rng(0))
+    encoder = Encoder(schema=table.schema)
+    statistics = encoder.statistics(table)
+    x = torch.from_numpy(encoder.encode(table, statistics))
+    layout = encoder.layout
+    learner = make_learner(tableak_mlp(), layout.numeric, layout.sizes, "binary", 2, seed=0)
+    scene = VerticalScene(learner=learner, rows=people, batch_size=batch, space=Space(layout=layout))
+    solver, spent = ClosedForm().start(scene), 0.0
+    points = {round(share * people) for share in (0.5, 0.9, 0.98, 1.0, 1.02)} if curve else set()
+    determined: dict[str, float] = {}
+    count = round(1.1 * people)
+    updates = SharedLayers(batch_size=batch).stream(learner, x, torch.from_numpy(table.target), count, Streams(0))
+    for number, update in enumerate(updates, start=1):
+        begin = time.perf_counter()
+        solver.see(update)
+        spent += time.perf_counter() - begin
+        if number in points:
+            determined[f"{number / people:.2f} batches per person"] = float(solver.recover().determined.double().mean())
+    begin = time.perf_counter()
+    found = solver.recover()
+    spent += time.perf_counter() - begin
+    return {
+        "people": people,
+        "emr": exact(encoder, found.inputs.numpy(), table, statistics),
+        "psnr_closed_form": psnr(found.inputs.numpy(), x.numpy()),
+        "seconds": spent,
+        "determined": determined,
+        "memory_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2,
+    }
+
+
+def exact(encoder: Encoder, claimed: np.ndarray, table: Table, statistics: object) -> float:
+    """The share of people whose every cell is right."""
+    numbers, codes = encoder.decode(np.nan_to_num(claimed), statistics)  # type: ignore[arg-type]
+    near = np.abs(numbers - table.numbers) <= TOLERANCE * table.numbers.std(0)
+    return float((near.all(1) & (codes == table.codes).all(1)).mean())
+
+
+if __name__ == "__main__":
+    main()
