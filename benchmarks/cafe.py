@@ -3,8 +3,8 @@
     python benchmarks/cafe.py [--quick] --json
 
 `psnr_closed_form` and `psnr_iterative` in decibels (100 is exact to float32), `seconds` of the closed form,
-`seconds_iterative` of the single loop, which gets ten times as long. Tables: `emr` is the share of people whose every cell is right,
-`determined` the share of rows that so many batches determine.
+`seconds_iterative` of the single loop, which gets ten times as long. Tables: `emr` is the share of people whose every
+cell is right, `determined` the share of rows that so many batches determine.
 """
 
 from __future__ import annotations
