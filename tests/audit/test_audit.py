@@ -25,6 +25,9 @@ FAST: dict[str, Any] = {
 }
 
 
+SHORT = "exact:restarts=3:start_steps=15:starts=2"  # where only the rest of the audit is looked at
+
+
 def audited(**changes: Any) -> Summary:
     from tests import cases
 
@@ -268,7 +271,7 @@ def test_every_combination_is_tested_and_a_federation_is_trained_once_for_all_at
 
 
 def test_adding_a_defence_changes_nothing_else() -> None:
-    alone, beside = audited(), audited(defenses=("none", "quantisation:4"))
+    alone, beside = audited(attacks=SHORT), audited(attacks=SHORT, defenses=("none", "quantisation:4"))
     plain = [cell for cell in beside.cells if cell["defense"] == "none"]
     assert [cell["metrics"] for cell in plain] == [cell["metrics"] for cell in alone.cells]
     assert [entry for entry in beside.utility if entry["defense"] == "none"] == alone.utility
@@ -276,7 +279,7 @@ def test_adding_a_defence_changes_nothing_else() -> None:
 
 def test_noise_hides_rows_and_costs_utility() -> None:
     summary = audited(
-        defenses=("none", "gaussian_noise:10"), batch_sizes=1, exposure=5, learning_rate=0.05,
+        attacks=SHORT, defenses=("none", "gaussian_noise:10"), batch_sizes=1, exposure=5, learning_rate=0.05,
         attack_options={"steps": 300},
     )  # fmt: skip
     read = {cell["defense"]: cell["metrics"]["accuracy"]["mean"] for cell in summary.cells[::2]}
@@ -296,7 +299,7 @@ def test_dp_sgd_states_epsilon_for_every_client() -> None:
 
 
 def test_the_threat_model_says_what_is_known_of_a_defence() -> None:
-    plain, defended = audited().document, audited(defenses="top_k:0.5").document
+    plain, defended = audited(attacks=SHORT).document, audited(attacks=SHORT, defenses="top_k:0.5").document
     assert "Which defence the clients use, and its settings." in defended["threat_model"]["knows"]
     assert "The random numbers of the defence." in defended["threat_model"]["does_not_know"]
     assert not any("defence" in sentence for sentence in plain["threat_model"]["knows"])
@@ -311,7 +314,8 @@ def test_names_are_those_of_the_issue() -> None:
 
 def test_clients_of_unequal_size_are_attacked_in_groups() -> None:
     """FedAvg over all rows: every client's update has its own number of rows."""
-    summary = audited(protocol="fedavg", local_rows=None, partition="quantity", alpha=2.0, batch_sizes=(4,), seed=1)
+    more = {"protocol": "fedavg", "local_rows": None, "partition": "quantity", "alpha": 2.0, "seed": 1}
+    summary = audited(attacks=SHORT, batch_sizes=(4,), **more)
     assert all(cell["trials"] == 3 and cell["failed"] == 0 for cell in summary.cells)
 
 

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from seepage._core import InputError, Progress, Streams, silent
+from seepage.attacks.vertical.front import has_front
 from seepage.models import Parameters, layer_inputs
 from seepage.observation.vertical import Recovery, VerticalScene, VerticalUpdate
 
@@ -118,6 +119,7 @@ class CafeState:
         self.labels = torch.rand(settings.seeds, rows, max(classes, 2), generator=generator)
         self._data_adam = _Adam(settings.rate, torch.zeros_like(self.data), torch.zeros_like(self.data))
         self._label_adam = _Adam(settings.rate, torch.zeros_like(self.labels), torch.zeros_like(self.labels))
+        self._has_front = has_front(scene)
         self.stage = 1
         self.seen = 0
 
@@ -140,12 +142,7 @@ class CafeState:
     @property
     def _fronted(self) -> bool:
         """Whether data and the first layer's inputs are different things, or only data can be fitted."""
-        return not self._settings.steps or self._scene.space.layout.width != self.inputs.shape[1] or self._has_front()
-
-    def _has_front(self) -> bool:
-        probe = torch.rand(2, self._scene.space.layout.width, generator=torch.Generator().manual_seed(0))
-        own = layer_inputs(self._scene.learner, [self._scene.first], self._scene.learner.initial(), probe)[0]
-        return not torch.equal(own, probe)
+        return not self._settings.steps or self._has_front
 
     def _first(self, update: VerticalUpdate) -> float:
         """Step I: move the batch's slopes so that their sum comes nearer to the bias gradient."""
