@@ -139,10 +139,16 @@ def run_vertical(
         with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), max_tasks_per_child=1) as pool:
             tasks = {pool.submit(train_cell, plan, cell, run.run.path / "work"): cell for cell in waiting}
             progress("training runs", done, len(cells))
+            failed = []
             for task in as_completed(tasks):
-                run.add(tasks[task], task.result())
+                if task.exception() is None:  # one cell that fails must not cost the others
+                    run.add(tasks[task], task.result())
+                else:
+                    failed.append(task)
                 done += 1
                 progress("training runs", done, len(cells), tasks[task].design)
+            if failed:
+                failed[0].result()
     shutil.rmtree(run.run.path / "work", ignore_errors=True)  # states of runs that are finished
     facts = {
         "name": run.run.path.name,

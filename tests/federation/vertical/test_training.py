@@ -275,6 +275,15 @@ def test_a_column_that_is_constant_in_a_batch_does_not_blow_the_loss_up(design: 
     assert all(0 <= epoch.loss < 100 for epoch in history.epochs)
 
 
+def test_a_step_whose_gradient_is_beyond_float32_is_left_out() -> None:
+    learning = federation().guests[0].learning
+    before = {name: value.clone() for name, value in learning.modules.state_dict().items()}
+    for parameter in learning.modules.parameters():
+        parameter.grad = torch.full_like(parameter, torch.inf)
+    learning.step()
+    assert all(torch.equal(value, before[name]) for name, value in learning.modules.state_dict().items())
+
+
 def test_training_that_diverges_stops_with_the_party_named() -> None:
     made = federation()
     made.guests[1]._columns[3] = 1e30
