@@ -38,8 +38,8 @@ class Learning:
         """One step with the gradients that are there.
 
         NOTE[DIFF] Where nearly all rows of a ghost batch are equal, the chain of BatchNorms enlarges gradients beyond
-        float32 (a guest of Bank Marketing with ``pdays``, ``previous`` and ``poutcome``). pytorch-tabnet's weights become
-        NaN there; here such a step is left out.
+        float32: seen at a guest of Bank Marketing with ``pdays``, ``previous`` and ``poutcome``. pytorch-tabnet's
+        weights become NaN there; here such a step is left out.
         """
         norm = torch.nn.utils.clip_grad_norm_(self.modules.parameters(), self._clip)
         if bool(torch.isfinite(norm)):
