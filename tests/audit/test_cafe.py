@@ -33,6 +33,13 @@ def test_fake_gradients_are_a_defence_that_can_be_named(tmp_path: Path) -> None:
     assert cell["rows_exact"] < 10
 
 
+def test_noise_on_every_row_hides_people(tmp_path: Path) -> None:
+    words = [*SMALL, "--defense", "dp_sgd:clip=1:noise=1,gaussian_noise:0.1", "--trials", "1"]
+    result = CliRunner().invoke(app, ["audit", *words, "--out", str(tmp_path / "run")], catch_exceptions=False)
+    assert result.exit_code == 0
+    assert [cell["rows_exact"] for cell in Run.open(tmp_path / "run").summary().cells] == [0, 0]
+
+
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -69,7 +68,7 @@ def _recover(
     count = settings.batches or round(EXTRA * len(people))
     states = {name: _start(name, settings, scene, streams.child(name)) for name in settings.attacks}
     seconds = dict.fromkeys(states, 0.0)
-    defend = _defence(defense)
+    gradients, defend = make_vertical_defense(defense, learner)
     losses = []
 
     def watch(number: int, parameters: Parameters) -> None:
@@ -83,7 +82,7 @@ def _recover(
             )
 
     label = f"batches of {batch_size}"
-    updates = protocol.stream(learner, x, y, count, streams, defend=defend, watch=watch)
+    updates = protocol.stream(learner, x, y, count, streams, gradients=gradients, defend=defend, watch=watch)
     for number, update in enumerate(updates, start=1):
         for name, state in states.items():
             begin = time.perf_counter()
@@ -123,12 +122,6 @@ def _start(name: str, settings: Settings, scene: VerticalScene, streams: Streams
         return attack.start(scene)
     assert isinstance(attack, Cafe)
     return CafeState(attack, scene, streams)
-
-
-def _defence(spec: str) -> Callable[[Parameters, torch.Generator], Parameters] | None:
-    if spec == "none":
-        return None
-    return make_vertical_defense(spec)
 
 
 def _record(
@@ -175,8 +168,9 @@ def check_vertical(source: Source, settings: Settings) -> None:
     drawn(source.table, settings.people, np.random.default_rng(0))
     for name in settings.attacks:
         make_vertical_attack(name, settings.attack_options)
+    _, learner = make_parts(source, settings, settings.models[0], seed=0)
     for spec in settings.defenses:
-        _defence(spec)
+        make_vertical_defense(spec, learner)
     for batch_size in settings.batch_sizes:
         if not 1 <= batch_size < settings.people:
             raise InputError(

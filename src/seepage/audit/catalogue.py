@@ -14,8 +14,19 @@ from seepage.attacks.vertical.cafe import Cafe
 from seepage.attacks.vertical.closed_form import ClosedForm
 from seepage.audit.spec import Spec, options_of, with_options
 from seepage.defenses import DPSGD, Defense, GaussianNoise, Quantisation, TopK, Undefended
+from seepage.defenses.defense import Gradients
 from seepage.defenses.fake_gradients import FakeGradients
-from seepage.models import Architecture, FTTransformer, Linear, Parameters, ResNet, TabNet, small_mlp, tableak_mlp
+from seepage.models import (
+    Architecture,
+    FTTransformer,
+    Learner,
+    Linear,
+    Parameters,
+    ResNet,
+    TabNet,
+    small_mlp,
+    tableak_mlp,
+)
 
 
 @dataclass(frozen=True)
@@ -201,7 +212,7 @@ VERTICAL_ATTACKS: dict[str, Entry] = {
 }
 
 VERTICAL_DEFENSES: dict[str, Entry] = {
-    **{name: entry for name, entry in DEFENSES.items() if name != "dp_sgd"},
+    **DEFENSES,
     "fake_gradients": Entry(
         FakeGradients, "Sorted normal numbers in the order of the true gradient.", paper=_CAFE, main="deviation"
     ),
@@ -214,17 +225,19 @@ def make_vertical_attack(spec: str, options: Mapping[str, str] | None = None) ->
     return attack
 
 
-def make_vertical_defense(spec: str) -> Callable[[Parameters, torch.Generator], Parameters]:
-    """What workers do to a gradient before they send it."""
+def make_vertical_defense(
+    spec: str, learner: Learner
+) -> tuple[Gradients | None, Callable[[Parameters, torch.Generator], Parameters]]:
+    """How workers compute the gradient of a batch (None for the plain one), and what they do before they send it."""
     defense = _made("vertical defence", VERTICAL_DEFENSES, spec)[0]
     if isinstance(defense, FakeGradients):
-        return defense
+        return None, defense
 
     def protect(gradient: Parameters, random: torch.Generator) -> Parameters:
         sent = defense.protect({name: value[None] for name, value in gradient.items()}, random)
         return {name: value[0] for name, value in sent.items()}
 
-    return protect
+    return defense.gradients(learner), protect
 
 
 def make_model(spec: str, options: Mapping[str, str] | None = None) -> Architecture:

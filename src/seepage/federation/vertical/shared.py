@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 
 from seepage._core import InputError, Streams
+from seepage.defenses.defense import Gradients
+from seepage.federation.fedsgd import for_each
 from seepage.models import Learner, Parameters
 from seepage.observation.vertical import VerticalUpdate
 
@@ -43,6 +45,7 @@ class SharedLayers:
         batches: int,
         streams: Streams,
         *,
+        gradients: Gradients | None = None,
         defend: Callable[[Parameters, torch.Generator], Parameters] | None = None,
         watch: Callable[[int, Parameters], None] | None = None,
     ) -> Iterator[VerticalUpdate]:
@@ -51,6 +54,8 @@ class SharedLayers:
         Args:
             x, y: all workers' columns side by side, and the labels.
             batches: how many.
+            gradients: how the gradient of a batch is computed, where a defence acts on single rows; the plain one if
+                not given.
             defend: what the workers do to a gradient before they send it.
             watch: is shown the weights after every batch.
         """
@@ -68,9 +73,12 @@ class SharedLayers:
             rows = torch.stack(
                 [torch.from_numpy(generator.choice(len(x), self.batch_size, replace=False)) for _ in range(count)]
             )
-            gradients = learner.gradients(parameters, x[rows], y[rows])
+            if gradients is None:
+                computed = learner.gradients(parameters, x[rows], y[rows])
+            else:
+                computed = gradients(for_each(count, parameters), x[rows], y[rows], noise)
             for number in range(count):
-                gradient = {name: value[number] for name, value in gradients.items()}
+                gradient = {name: value[number] for name, value in computed.items()}
                 sent = gradient if defend is None else defend(gradient, noise)
                 yield VerticalUpdate(rows[number], sent, parameters)
                 if self.rate:
