@@ -52,11 +52,6 @@ class VerticalCell:
         text = json.dumps(asdict(self), sort_keys=True)
         return f"{self.design}-{self.repeat}-{hashlib.blake2b(text.encode(), digest_size=5).hexdigest()}"
 
-    @property
-    def group(self) -> VerticalCell:
-        """The same without the repeat: what is averaged over."""
-        return VerticalCell(**(asdict(self) | {"repeat": 0}))
-
 
 @dataclass(frozen=True)
 class Value:

@@ -7,14 +7,13 @@ single loop runs one update of each for every batch, so it works while the model
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from seepage._core import InputError, Progress, Streams, silent
+from seepage._core import InputError, Streams
 from seepage.attacks.vertical.front import has_front
 from seepage.models import Parameters, layer_inputs
 from seepage.observation.vertical import Recovery, VerticalScene, VerticalUpdate
@@ -62,23 +61,6 @@ class Cafe:
     def __post_init__(self) -> None:
         if min(self.alpha, self.beta, self.gamma, self.xi, self.consistency) < 0 or self.seeds < 1:
             raise InputError("CAFE's weights must not be negative, and it needs at least one seed.")
-
-    def run(
-        self,
-        scene: VerticalScene,
-        updates: Iterable[VerticalUpdate],
-        streams: Streams,
-        *,
-        total: int = 0,
-        progress: Progress = silent,
-    ) -> CafeState:
-        """Take all updates and return the state at the end."""
-        state = CafeState(self, scene, streams)
-        for number, update in enumerate(updates, start=1):
-            state.see(update)
-            if number % 50 == 0:
-                progress("CAFE", number, total or number)
-        return state
 
 
 @dataclass

@@ -19,6 +19,7 @@ from seepage.federation.vertical.host import EVALUATED, Host
 from seepage.federation.vertical.messages import Phase, SilentPartyError, Stamp, Task
 from seepage.federation.vertical.party import batches
 from seepage.federation.vertical.state import Checkpoint
+from seepage.models import scoped_randomness
 from seepage.models.tabnet_split import TabNetParts
 
 SILENT_EPOCHS = 3  # a guest that does not answer for so long does not come back
@@ -126,8 +127,7 @@ class Federation:
     ) -> None:
         check_parties(names, columns, labels, classes)
         self.training, self._streams, self._failures = training, streams, failures or Failures()
-        with torch.random.fork_rng(devices=[]):  # pytorch-tabnet's parts draw their weights from torch's own generator
-            torch.manual_seed(streams.integer("weights"))
+        with scoped_randomness(streams.integer("weights")):  # pytorch-tabnet's parts draw from torch's own generator
             built = design.build(parts, [each.shape[1] for each in columns])
             self._built: Built = built
             self.guests = [
