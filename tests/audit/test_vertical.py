@@ -138,3 +138,10 @@ def test_labels_at_two_parties_and_keys_that_repeat_stop(tmp_path: Path) -> None
     result = CliRunner().invoke(app, start)
     assert isinstance(result.exception, InputError)
     assert "'shop' has no columns" in str(result.exception)
+
+
+def test_neighbours_in_a_file_do_not_share_a_batch() -> None:
+    parties = deal(VerticalPlan(data="clinic", guests=2, rows=400), 0)
+    rows = np.concatenate([parties.train, parties.validation])
+    assert len(np.unique(rows)) == len(rows)
+    assert np.abs(np.diff(parties.train)).mean() > 50

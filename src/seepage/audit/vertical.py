@@ -233,13 +233,15 @@ def deal(plan: VerticalPlan, repeat: int) -> Parties:
         frames = {f"guest{number}": frame.select(names) for number, names in enumerate(columns, start=1)}
         said = ()
     rows = np.sort(class_order(labels, generator)[: plan.rows])
+    # The order is drawn once and kept: files are sorted by date or by place, and batches of neighbours teach BatchNorm
+    # the mean of a place.
     order = class_order(labels[rows], generator)
     first, second = round(0.7 * len(order)), round(0.85 * len(order))
     return Parties(
         {name: frame[rows] for name, frame in frames.items()},
         labels[rows],
-        np.sort(order[:first]),
-        np.sort(order[first:second]),
+        order[:first],
+        order[first:second],
         said,
     )
 

@@ -28,7 +28,9 @@ Latent = Annotated[int, typer.Option("--latent", help="Columns of the latent vec
 Pretraining = Annotated[int, typer.Option("--pretraining", help="Epochs of pretraining at most.")]
 Finetuning = Annotated[int, typer.Option("--finetuning", help="Epochs of fine-tuning at most.")]
 BatchSize = Annotated[int, typer.Option("--batch-size", help="Rows of a mini batch.")]
-Patience = Annotated[int, typer.Option("--patience", help="Epochs without progress before a phase stops; 0 never.")]
+Patience = Annotated[
+    int, typer.Option("--patience", help="Epochs without progress before a phase stops; 0: to the end.")
+]
 Privacy = Annotated[bool, typer.Option("--privacy", help="Measure what host and guests read of each other.")]
 Seed = Annotated[int, typer.Option("--seed", help="Of all randomness.")]
 Out = Annotated[Path | None, typer.Option("--out", help="The run folder; one that is there is continued.")]

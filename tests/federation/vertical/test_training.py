@@ -260,6 +260,26 @@ def test_bytes_are_what_the_shapes_say() -> None:
     assert finetuning["gradients"] == 4 * rows * width
 
 
+def test_with_patience_the_best_weights_return_and_without_it_the_last_stay() -> None:
+    def after(patience: int, epochs: int) -> Tensor:
+        made = federation(
+            training=Training(pretraining=0, finetuning=epochs, batch_size=16, rate=0.3, patience=patience)
+        )
+        history = made.fit(TRAIN, HELD_OUT)
+        best = history.best(Phase.FINETUNING)
+        assert best is not None
+        assert best.number < 7  # the rate is far too high
+        return made.host.latent(torch.arange(ROWS))
+
+    last, best = after(0, 8), after(100, 8)
+    assert not torch.equal(last, best)
+
+
+def test_encoders_of_local_tabnets_share_the_width_of_a_central_one() -> None:
+    built = make_design("local").build(TabNetParts(latent=5, attention=5), [2, 2, 2, 2, 2])
+    assert [(bottom.encoder.n_d, bottom.encoder.n_a) for bottom in built.bottoms] == [(1, 1)] * 5
+
+
 def test_a_last_batch_of_one_row_joins_the_one_before() -> None:
     made = federation(training=Training(pretraining=1, finetuning=1, batch_size=11))
     history = made.fit(np.arange(45), HELD_OUT)  # 4 x 11 + 1
@@ -272,7 +292,7 @@ def test_a_column_that_is_constant_in_a_batch_does_not_blow_the_loss_up(design: 
     for guest in made.guests:
         guest._columns[:20, 0] = -0.411253  # its mean is negative, its variance is rounding
     history = made.fit(TRAIN, HELD_OUT)
-    assert all(0 <= epoch.loss < 100 for epoch in history.epochs)
+    assert all(0 <= epoch.loss < 1000 for epoch in history.epochs)  # without a floor: 1e9 and more
 
 
 def test_a_step_whose_gradient_is_beyond_float32_is_left_out() -> None:

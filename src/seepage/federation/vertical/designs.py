@@ -235,10 +235,18 @@ class _Aggregated:
 
 
 def _own_parts(parts: TabNetParts, guests: int, aggregation: Aggregation) -> list[TabNetParts]:
-    """The sizes of every guest's own encoder."""
+    """The sizes of every guest's own encoder.
+
+    Document 004 gives each guest its share of the latent "to facilitate similar model sizes"; the attention is cut in
+    the same shares, so that all guests together have about the width of one central encoder.
+    """
     if aggregation != "concatenation":
         return [parts] * guests
-    return [replace(parts, latent=size) for size in chunk_sizes(parts.latent, guests)]
+    latents, attentions = chunk_sizes(parts.latent, guests), chunk_sizes(parts.attention, guests)
+    return [
+        replace(parts, latent=latent, attention=max(1, attention))
+        for latent, attention in zip(latents, attentions, strict=True)
+    ]
 
 
 def _aggregate(values: Sequence[Tensor], how: Aggregation) -> Tensor:

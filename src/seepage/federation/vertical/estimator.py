@@ -265,7 +265,7 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"The validation share is {self.validation}; it must lie between 0 and 1.")
         order = Streams(self.seed).numpy("split").permutation(count)
         cut = max(1, round(self.validation * count))
-        return np.sort(order[cut:]), np.sort(order[:cut])
+        return order[cut:], order[:cut]  # drawn once and kept: neighbours in a file are often alike
 
     def _fingerprint(self, encoded: list[Tensor], codes: np.ndarray) -> str:
         """Changes with every setting and with the data."""

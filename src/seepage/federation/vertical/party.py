@@ -26,7 +26,7 @@ class Learning:
 
     def restart(self) -> None:
         """A fresh optimiser, as at the beginning of a phase."""
-        self._optimiser = torch.optim.Adam(self.modules.parameters(), lr=self._rate)
+        self._optimiser = torch.optim.Adam(self.modules.parameters(), lr=self._rate, fused=True)  # many tiny tensors
         self._best = {}
 
     def train(self, mode: bool) -> None:

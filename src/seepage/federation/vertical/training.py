@@ -39,7 +39,8 @@ class Training:
         clip: largest norm of a party's gradient.
         hidden: share of entries hidden while pretraining.
         sparsity: weight of the attention's entropy while fine-tuning.
-        patience: epochs without a better validation loss before a phase stops; 0 never stops early.
+        patience: epochs without a better validation loss before a phase stops, and the best weights return; 0 trains
+            to the end and keeps the last weights.
     """
 
     pretraining: int = 100
@@ -170,7 +171,7 @@ class Federation:
         checkpoint: Checkpoint | None = None,
         progress: Progress = silent,
     ) -> History:
-        """Train on these rows; weights of the epoch with the lowest validation loss are kept.
+        """Train on these rows; with patience, weights of the epoch with the lowest validation loss are kept.
 
         Args:
             train, validation: row numbers.
@@ -226,7 +227,7 @@ class Federation:
         gone = tuple(sorted(absent | self.host.lost))
         self.history.epochs.append(Epoch(phase.value, epoch, loss, validation, seconds, gone))
         best = self.history.best(phase)
-        if best is not None and best.number == epoch:
+        if self.training.patience and best is not None and best.number == epoch:
             self.host.tell(Task.REMEMBER, Stamp(phase, epoch, 0))
 
     def _check_alive(self) -> None:
