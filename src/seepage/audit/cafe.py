@@ -18,6 +18,7 @@ from seepage.audit.source import Source
 from seepage.data import Table
 from seepage.data.split import stratified_order
 from seepage.federation import Truth
+from seepage.federation.vertical.indices import RemappedIds
 from seepage.federation.vertical.shared import SharedLayers
 from seepage.metrics import Evaluator, Reference, psnr
 from seepage.models import Parameters
@@ -57,7 +58,12 @@ def _recover(
     x = torch.from_numpy(encoder.encode(people, statistics))
     y = torch.from_numpy(people.target)
     training = bool(settings.exposure)
-    protocol = SharedLayers(batch_size=batch_size, rate=settings.learning_rate if training else 0.0)
+    attacks = {name: make_vertical_attack(name, settings.attack_options) for name in settings.attacks}
+    protocol = SharedLayers(
+        batch_size=batch_size,
+        rate=settings.learning_rate if training else 0.0,
+        moments=any(isinstance(attack, Cafe) and attack.norms > 0 for attack in attacks.values()),
+    )
     scene = VerticalScene(
         learner=learner,
         rows=len(people),
@@ -66,9 +72,9 @@ def _recover(
         fixed=not training,
     )
     count = settings.batches or round(EXTRA * len(people))
-    states = {name: _start(name, settings, scene, streams.child(name)) for name in settings.attacks}
+    states = {name: _start(attack, scene, streams.child(name)) for name, attack in attacks.items()}
     seconds = dict.fromkeys(states, 0.0)
-    gradients, defend = make_vertical_defense(defense, learner)
+    workers = make_vertical_defense(defense, learner)
     losses = []
 
     def watch(number: int, parameters: Parameters) -> None:
@@ -82,7 +88,11 @@ def _recover(
             )
 
     label = f"batches of {batch_size}"
-    updates = protocol.stream(learner, x, y, count, streams, gradients=gradients, defend=defend, watch=watch)
+    updates = protocol.stream(
+        learner, x, y, count, streams, gradients=workers.gradients, defend=workers.defend, watch=watch
+    )
+    if workers.ids is not None:
+        updates = workers.ids(updates, len(x), torch.Generator().manual_seed(streams.integer("ids")))
     for number, update in enumerate(updates, start=1):
         for name, state in states.items():
             begin = time.perf_counter()
@@ -105,7 +115,8 @@ def _recover(
             attack=name,
             defense=defense,
         )
-        records.append(_record(cell, repeat, count, recovery, truth, x, settings, streams, seconds[name]))
+        numbered = not isinstance(workers.ids, RemappedIds)
+        records.append(_record(cell, repeat, count, recovery, truth, x, settings, streams, seconds[name], numbered))
     return records, losses
 
 
@@ -116,12 +127,8 @@ def drawn(table: Table, count: int, generator: np.random.Generator) -> Table:
     return table.take(np.sort(stratified_order(table, generator)[:count]))
 
 
-def _start(name: str, settings: Settings, scene: VerticalScene, streams: Streams) -> Solver | CafeState:
-    attack = make_vertical_attack(name, settings.attack_options)
-    if isinstance(attack, ClosedForm):
-        return attack.start(scene)
-    assert isinstance(attack, Cafe)
-    return CafeState(attack, scene, streams)
+def _start(attack: ClosedForm | Cafe, scene: VerticalScene, streams: Streams) -> Solver | CafeState:
+    return attack.start(scene) if isinstance(attack, ClosedForm) else CafeState(attack, scene, streams)
 
 
 def _record(
@@ -134,7 +141,9 @@ def _record(
     settings: Settings,
     streams: Streams,
     seconds: float,
+    numbered: bool,
 ) -> Record:
+    """What was read of a recovery. Where people are renumbered, rows are matched to the nearest person's."""
     told = recovery.determined.numpy()
     width = x.shape[1]
     values: dict[Measure, float] = {}
@@ -142,10 +151,11 @@ def _record(
     if recovery.inputs.shape[1] == width and told.any():
         # A row that is not determined is claimed as the average row; the attacker knows nothing better of it.
         rows = np.where(told[:, None], recovery.inputs.numpy(), 0.0)
-        claim = Claim(outcome=outcome, rows=rows, ordered=True, note=recovery.note)
+        claim = Claim(outcome=outcome, rows=rows, ordered=numbered, note=recovery.note)
         evaluator = Evaluator(whole=Reference.of(truth.rows), deviation=settings.deviation, draws=2)
         values = evaluator(claim, truth, settings.knowledge, streams.numpy("baselines"))
-        values[Measure(ATTACK, WHOLE, "psnr")] = psnr(rows[told], x.numpy()[told])
+        if numbered:
+            values[Measure(ATTACK, WHOLE, "psnr")] = psnr(rows[told], x.numpy()[told])
         values[Measure(ATTACK, WHOLE, "determined")] = float(told.mean())
     else:
         outcome = Outcome.NOT_APPLICABLE

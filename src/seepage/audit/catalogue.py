@@ -16,6 +16,7 @@ from seepage.audit.spec import Spec, options_of, with_options
 from seepage.defenses import DPSGD, Defense, GaussianNoise, Quantisation, TopK, Undefended
 from seepage.defenses.defense import Gradients
 from seepage.defenses.fake_gradients import FakeGradients
+from seepage.federation.vertical.indices import HiddenIds, Ids, RemappedIds
 from seepage.models import (
     Architecture,
     FTTransformer,
@@ -203,6 +204,12 @@ VERTICAL_ATTACKS: dict[str, Entry] = {
         _BATCHES,
         "Wang et al., SAPAG: A Self-Adaptive Privacy Attack From Gradients, 2020",
     ),
+    "gradinversion_bn": Entry(
+        lambda: Cafe(steps=False, alpha=1.0, beta=0.0, gamma=0.0, norms=1e-2),
+        "Squared distance, and the batch's mean and variance before the first layer.",
+        _BATCHES + ", and the statistics of a BatchNorm",
+        "Yin et al., See Through Gradients, CVPR 2021",
+    ),
     "gradinversion_gc": Entry(
         lambda: Cafe(steps=False, alpha=1.0, beta=0.0, gamma=0.0, consistency=1e-3, seeds=3),
         "Squared distance with the consistency of three recoveries.",
@@ -216,7 +223,24 @@ VERTICAL_DEFENSES: dict[str, Entry] = {
     "fake_gradients": Entry(
         FakeGradients, "Sorted normal numbers in the order of the true gradient.", paper=_CAFE, main="deviation"
     ),
+    "hidden_ids": Entry(HiddenIds, "The server does not learn which rows are in a batch.", paper=_CAFE),
+    "remapped_ids": Entry(RemappedIds, "The workers renumber people once, in secret.", paper=_CAFE),
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerticalDefense:
+    """What the workers do.
+
+    Args:
+        gradients: how they compute the gradient of a batch; None for the plain one.
+        defend: what they do to it before they send it; None for nothing.
+        ids: what they do to the ids of batches; None for nothing.
+    """
+
+    gradients: Gradients | None = None
+    defend: Callable[[Parameters, torch.Generator], Parameters] | None = None
+    ids: Ids | None = None
 
 
 def make_vertical_attack(spec: str, options: Mapping[str, str] | None = None) -> ClosedForm | Cafe:
@@ -225,19 +249,19 @@ def make_vertical_attack(spec: str, options: Mapping[str, str] | None = None) ->
     return attack
 
 
-def make_vertical_defense(
-    spec: str, learner: Learner
-) -> tuple[Gradients | None, Callable[[Parameters, torch.Generator], Parameters]]:
-    """How workers compute the gradient of a batch (None for the plain one), and what they do before they send it."""
+def make_vertical_defense(spec: str, learner: Learner) -> VerticalDefense:
+    """A defence of vertical learning by its spec."""
     defense = _made("vertical defence", VERTICAL_DEFENSES, spec)[0]
+    if isinstance(defense, HiddenIds | RemappedIds):
+        return VerticalDefense(ids=defense)
     if isinstance(defense, FakeGradients):
-        return None, defense
+        return VerticalDefense(defend=defense)
 
     def protect(gradient: Parameters, random: torch.Generator) -> Parameters:
         sent = defense.protect({name: value[None] for name, value in gradient.items()}, random)
         return {name: value[0] for name, value in sent.items()}
 
-    return defense.gradients(learner), protect
+    return VerticalDefense(gradients=defense.gradients(learner), defend=protect)
 
 
 def make_model(spec: str, options: Mapping[str, str] | None = None) -> Architecture:

@@ -15,6 +15,7 @@ from seepage._core import InputError
 from seepage.defenses.defense import Defense, Gradients, Privacy
 from seepage.models import Learner, Parameters, Traced
 
+MOST = 1e6  # noise multiplier beyond which nothing is looked for
 MEMORY = 50_000_000  # numbers of per-row gradients held at once: 200 MB
 
 
@@ -123,3 +124,24 @@ def epsilon(noise: float, sampling_rate: float, steps: int, delta: float) -> flo
     with warnings.catch_warnings():  # the best order may be the last one: the bound is then loose, and still true
         warnings.simplefilter("ignore", UserWarning)
         return max(0.0, float(rdp.get_privacy_spent(orders=orders, rdp=spent, delta=delta)[0]))
+
+
+def noise_for(target: float, batches: int, *, delta: float = 1e-5, sampling_rate: float = 1.0) -> float:
+    """The smallest noise multiplier (to 1 in 1,000) that keeps epsilon at this target.
+
+    Args:
+        target: epsilon.
+        batches: that a row is in, if the adversary knows them; with a sampling rate, all batches of the run.
+        sampling_rate: 1 towards a server that chooses the batches.
+    """
+    if not 0 < target < math.inf:
+        raise InputError(f"The target epsilon is {target}; it must be above 0.")
+    low, high = 0.0, 1.0
+    while epsilon(high, sampling_rate, batches, delta) > target:
+        low, high = high, 2 * high
+        if high > MOST:
+            raise InputError(f"No noise keeps epsilon at {target} over {batches} batches.")
+    while high - low > 1e-3 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if epsilon(middle, sampling_rate, batches, delta) <= target else (middle, high)
+    return high

@@ -49,11 +49,15 @@ class VerticalScene:
 
 @dataclass(frozen=True, eq=False)
 class VerticalUpdate:
-    """One batch: which rows the server asked for, the mean gradient it got, and the weights it was computed at."""
+    """One batch: which rows the server asked for, the mean gradient it got, and the weights it was computed at.
+
+    ``moments`` are mean and variance of the first layer's inputs over the batch, where a BatchNorm tells them.
+    """
 
     rows: Tensor
     gradient: Parameters
     parameters: Parameters
+    moments: tuple[Tensor, Tensor] | None = None
 
     def check(self, scene: VerticalScene) -> None:
         """Stop at an update that cannot be what it says."""
@@ -75,6 +79,7 @@ class Recovery:
         dead: rows whose gradient is zero: the loss does not react to them, so nothing of them is sent.
         condition: of the linear system that separates rows; how much it can enlarge an error.
         note: what stands between the batches and every row.
+        labels: (rows,) the likeliest class, where the attack looks for labels.
     """
 
     inputs: Tensor
@@ -82,3 +87,4 @@ class Recovery:
     dead: tuple[int, ...]
     condition: float
     note: str
+    labels: Tensor | None = None

@@ -14,10 +14,9 @@ from seepage._core import InputError, Streams
 from seepage.attacks.vertical.closed_form import ClosedForm
 from seepage.data import Layout
 from seepage.defenses import DPSGD
-from seepage.defenses.clipped_noise import ClippedNoise, noise_for
-from seepage.defenses.dp_sgd import epsilon
+from seepage.defenses.dp_sgd import epsilon, noise_for
 from seepage.defenses.fake_gradients import FakeGradients
-from seepage.federation.vertical.indices import hidden, remapped
+from seepage.federation.vertical.indices import HiddenIds, RemappedIds
 from seepage.federation.vertical.losses import training_losses
 from seepage.federation.vertical.shared import SharedLayers
 from seepage.models import MLP, Learner, make_learner
@@ -146,77 +145,31 @@ def test_as_printed_fake_gradients_stop_training_too() -> None:
 def test_remapped_ids_give_all_rows_in_another_order() -> None:
     x, _ = table()
     secret = torch.randperm(ROWS, generator=torch.Generator().manual_seed(3))
-    found = recovered(list(remapped(iter(updates()), secret)))
+    found = recovered(list(RemappedIds()(iter(updates()), ROWS, torch.Generator().manual_seed(3))))
     assert psnr(found, x) < 15
     assert psnr(found[secret], x) > 100
 
 
-@pytest.mark.parametrize("secret", [[0, 0, 1], [1, 2, 3]])
-def test_a_renumbering_has_every_number_once(secret: list[int]) -> None:
-    with pytest.raises(InputError, match="must be there once"):
-        remapped(iter(()), torch.tensor(secret))
-
-
 def test_hidden_ids_give_nothing() -> None:
     x, _ = table()
-    told = list(hidden(iter(updates()), ROWS, torch.Generator().manual_seed(3)))
+    told = list(HiddenIds()(iter(updates()), ROWS, torch.Generator().manual_seed(3)))
     assert all(len(update.rows.unique()) == BATCH for update in told)
     found = recovered(told)
     assert psnr(found, x) < psnr(x.mean(0).expand_as(x), x)
     assert abs(correlation(found, x)) < 0.2
 
 
-def test_ids_are_all_that_is_changed() -> None:
+@pytest.mark.parametrize("ids", [HiddenIds(), RemappedIds()])
+def test_ids_are_all_that_is_changed(ids: HiddenIds | RemappedIds) -> None:
     seen = updates(batches=3)
-    for other in (
-        list(hidden(iter(seen), ROWS, torch.Generator().manual_seed(0))),
-        list(remapped(iter(seen), torch.arange(ROWS).flip(0))),
-    ):
-        assert [update.gradient for update in other] == [update.gradient for update in seen]
-        assert not any(torch.equal(a.rows, b.rows) for a, b in zip(other, seen, strict=True))
-
-
-@pytest.mark.parametrize("clip", [0.05, 100.0])
-def test_rows_are_clipped_one_by_one_as_dp_sgd_does(clip: float) -> None:
-    x, y = table()
-    private = ClippedNoise(clip=clip, noise=0, batch_size=BATCH)
-    sent = next(FIXED.stream(private.private(exact()), x, y, 1, Streams(0), defend=private))
-    every = {name: value[None] for name, value in exact().initial().items()}
-    expected = DPSGD(clip=clip, noise=0).gradients(exact())(every, x[sent.rows][None], y[sent.rows][None], _draw())
-    for name, value in sent.gradient.items():
-        torch.testing.assert_close(value, expected[name][0])
-    unclipped = exact().gradient(sent.parameters, x[sent.rows], y[sent.rows])
-    assert torch.allclose(sent.gradient["0.weight"], unclipped["0.weight"]) == (clip == 100)
-
-
-def test_a_learner_that_clips_clips_in_float64_too() -> None:
-    x, y = table()
-    private = ClippedNoise(clip=0.05).private(plain())
-    single = private.gradients(private.initial(), x.float()[None, :BATCH], y[None, :BATCH])
-    double = private.double().gradients(private.double().initial(), x[None, :BATCH], y[None, :BATCH])
-    for name, value in double.items():
-        assert value.dtype == torch.float64
-        torch.testing.assert_close(single[name].double(), value, atol=1e-6, rtol=1e-4)
-
-
-def _draw() -> torch.Generator:
-    return torch.Generator().manual_seed(5)
-
-
-def test_noise_is_that_of_the_mean() -> None:
-    private = ClippedNoise(clip=2.0, noise=1.5, batch_size=10)
-    sent = private({"w": torch.zeros(200, 200)}, _draw())["w"]
-    assert sent.std().item() == pytest.approx(1.5 * 2.0 / 10, rel=0.02)
-
-
-def test_gradients_of_rows_that_were_not_clipped_are_refused() -> None:
-    with pytest.raises(InputError, match="train with the learner that 'private' returns"):
-        updates(batches=1, defend=ClippedNoise(clip=0.01, batch_size=BATCH))
+    other = list(ids(iter(seen), ROWS, torch.Generator().manual_seed(0)))
+    assert [update.gradient for update in other] == [update.gradient for update in seen]
+    assert not any(torch.equal(a.rows, b.rows) for a, b in zip(other, seen, strict=True))
 
 
 def test_noise_for_an_epsilon_is_just_enough() -> None:
     noise = noise_for(5.0, 30)
-    assert 4.9 < ClippedNoise(noise=noise).privacy(30).epsilon <= 5.0
+    assert 4.9 < DPSGD(noise=noise).privacy(1.0, 30).epsilon <= 5.0
     assert epsilon(noise_for(5.0, 200, sampling_rate=0.1), 0.1, 200, 1e-5) <= 5.0
     assert noise_for(1.0, 30) > noise > noise_for(5.0, 10)
     with pytest.raises(InputError, match="above 0"):
@@ -227,9 +180,8 @@ def test_noise_for_an_epsilon_is_just_enough() -> None:
 
 def test_dp_noise_hides_rows() -> None:
     x, y = table()
-    private = ClippedNoise(noise=noise_for(10.0, BATCHES), batch_size=BATCH)
-    seen = list(FIXED.stream(private.private(exact()), x, y, BATCHES, Streams(0), defend=private))
-    found = recovered(seen)
+    private = DPSGD(clip=3.0, noise=noise_for(10.0, BATCHES)).gradients(exact())
+    found = recovered(list(FIXED.stream(exact(), x, y, BATCHES, Streams(0), gradients=private)))
     assert psnr(found, x) < 15
     assert abs(correlation(found, x)) < 0.2
 

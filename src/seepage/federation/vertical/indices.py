@@ -7,36 +7,50 @@ the true ones, so attacks on a single gradient (``attacks/exact``) read what the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import torch
-from torch import Tensor
 
-from seepage._core import InputError
 from seepage.observation.vertical import VerticalUpdate
 
 
-def hidden(updates: Iterator[VerticalUpdate], rows: int, generator: torch.Generator) -> Iterator[VerticalUpdate]:
-    """The server is told random ids, others for every batch: it cannot lay batches side by side.
+class Ids(Protocol):
+    """What the workers do to the ids of batches."""
 
-    Args:
-        updates: with the rows that are behind them.
-        rows: people in the tables.
-    """
-    for update in updates:
-        told = torch.randperm(rows, generator=generator)[: len(update.rows)]
-        yield replace(update, rows=told)
+    def __call__(
+        self, updates: Iterator[VerticalUpdate], rows: int, generator: torch.Generator
+    ) -> Iterator[VerticalUpdate]:
+        """The updates as the server sees them.
+
+        Args:
+            updates: with the rows that are behind them.
+            rows: people in the tables.
+            generator: of the workers' secret.
+        """
+        ...
 
 
-def remapped(updates: Iterator[VerticalUpdate], secret: Tensor) -> Iterator[VerticalUpdate]:
+@dataclass(frozen=True)
+class HiddenIds:
+    """The server is told random ids, others for every batch: it cannot lay batches side by side."""
+
+    def __call__(
+        self, updates: Iterator[VerticalUpdate], rows: int, generator: torch.Generator
+    ) -> Iterator[VerticalUpdate]:
+        for update in updates:
+            yield replace(update, rows=torch.randperm(rows, generator=generator)[: len(update.rows)])
+
+
+@dataclass(frozen=True)
+class RemappedIds:
     """The workers renumber people once, in secret: the server finds all rows, and not whose they are.
 
     That is little: a row of a table often tells by itself whose it is.
-
-    Args:
-        updates: with the rows that are behind them.
-        secret: (rows,) everyone's new number, as from ``torch.randperm``.
     """
-    if not torch.equal(secret.sort().values, torch.arange(len(secret))):
-        raise InputError("The secret numbers are not a renumbering: each of 0, 1, 2, ... must be there once.")
-    return (replace(update, rows=secret[update.rows]) for update in updates)
+
+    def __call__(
+        self, updates: Iterator[VerticalUpdate], rows: int, generator: torch.Generator
+    ) -> Iterator[VerticalUpdate]:
+        secret = torch.randperm(rows, generator=generator)
+        return (replace(update, rows=secret[update.rows]) for update in updates)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from seepage._core import InputError, Streams
+from seepage.defenses.defense import Gradients
 from seepage.federation.vertical.shared import SharedLayers
 from seepage.models import Learner, Parameters
 
@@ -21,6 +22,8 @@ def training_losses(
     streams: Streams,
     defend: Callable[[Parameters, torch.Generator], Parameters] | None = None,
     every: int = 100,
+    *,
+    gradients: Gradients | None = None,
 ) -> list[tuple[int, float]]:
     """The loss on all rows before training, every so many batches, and at the end.
 
@@ -39,6 +42,6 @@ def training_losses(
         if seen % every == 0 or seen == batches:
             losses.append((seen, float(learner.loss(parameters, x, y))))
 
-    for _ in protocol.stream(learner, x, y, batches, streams, defend=defend, watch=watch):
+    for _ in protocol.stream(learner, x, y, batches, streams, gradients=gradients, defend=defend, watch=watch):
         pass
     return losses

@@ -15,7 +15,7 @@ from torch import Tensor
 from seepage._core import InputError, Streams
 from seepage.defenses.defense import Gradients
 from seepage.federation.fedsgd import for_each
-from seepage.models import Learner, Parameters
+from seepage.models import Learner, Parameters, layer_inputs, linear_calls
 from seepage.observation.vertical import VerticalUpdate
 
 AT_ONCE = 32  # batches that are computed together while the weights are fixed
@@ -29,11 +29,15 @@ class SharedLayers:
         batch_size: rows of a batch, drawn by the server without replacement.
         rate: learning rate of the server's SGD; 0 keeps the weights as they are.
         adam: use Adam instead of plain SGD.
+        moments: the server also gets mean and variance of the first layer's inputs over every batch, as a BatchNorm
+            there would tell it. NOTE[DIFF] document 001's model has no BatchNorm (Figure 4), and its BN regulariser
+            needs these statistics; it does not say where they come from.
     """
 
     batch_size: int = 40
     rate: float = 0.0
     adam: bool = False
+    moments: bool = False
 
     name = "vertical"
 
@@ -80,7 +84,8 @@ class SharedLayers:
             for number in range(count):
                 gradient = {name: value[number] for name, value in computed.items()}
                 sent = gradient if defend is None else defend(gradient, noise)
-                yield VerticalUpdate(rows[number], sent, parameters)
+                told = _moments(learner, parameters, x[rows[number]]) if self.moments else None
+                yield VerticalUpdate(rows[number], sent, parameters, told)
                 if self.rate:
                     parameters = self._step(parameters, sent, moments, begin + number + 1)
                 if watch is not None:
@@ -99,3 +104,9 @@ class SharedLayers:
             way = (first / (1 - 0.9**step)) / ((second / (1 - 0.999**step)).sqrt() + 1e-8)
             changed[name] = value - self.rate * way
         return changed
+
+
+def _moments(learner: Learner, parameters: Parameters, x: Tensor) -> tuple[Tensor, Tensor]:
+    first = next(iter(linear_calls(learner, x.shape[1])))
+    inputs = layer_inputs(learner, [first], parameters, x)[0].detach()
+    return inputs.mean(0), inputs.var(0, unbiased=False)
