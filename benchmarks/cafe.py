@@ -17,13 +17,14 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from seepage._core import Streams
 from seepage.attacks.vertical.cafe import Cafe, CafeState
 from seepage.attacks.vertical.closed_form import ClosedForm
 from seepage.audit import Request, open_source
 from seepage.audit.cafe import drawn
+from seepage.audit.reproductions.cafe import digits
 from seepage.data import Encoder, Layout, Table
 from seepage.federation.vertical.shared import SharedLayers
 from seepage.metrics import psnr
@@ -52,7 +53,7 @@ def main() -> None:
 
 
 def pictures(rows: int, neurons: int, batch: int = 40) -> dict[str, float]:
-    """Digits (or random pictures where they cannot be had), fixed weights, a fully connected net."""
+    """Digits, fixed weights, a fully connected net."""
     x, y = digits(rows)
     with scoped_randomness(0):
         net = nn.Sequential(nn.Linear(784, neurons), nn.Sigmoid(), nn.Linear(neurons, 10))
@@ -87,19 +88,6 @@ def pictures(rows: int, neurons: int, batch: int = 40) -> dict[str, float]:
         "iterations": count,
         "condition": found.condition,
     }
-
-
-def digits(rows: int) -> tuple[Tensor, Tensor]:
-    """Pixels between 0 and 1."""
-    source = open_source(Request(data="mnist_5k", fallback="clinic"))
-    if source.name != "mnist_5k":
-        generator = torch.Generator().manual_seed(0)
-        return torch.rand(rows, 784, generator=generator), torch.randint(0, 10, (rows,), generator=generator)
-    table = drawn(source.table, rows, np.random.default_rng(0))
-    pixels = np.zeros((rows, 784), dtype=np.float32)
-    kept = [int("".join(filter(str.isdigit, column.name)) or 0) for column in table.schema.numeric]
-    pixels[:, [place % 784 for place in kept]] = table.numbers / 255
-    return torch.from_numpy(pixels), torch.from_numpy(table.target)
 
 
 def tables(people: int, batch: int, *, curve: bool = True) -> dict[str, object]:

@@ -60,3 +60,22 @@ def test_a_batch_of_everybody_separates_nobody(tmp_path: Path) -> None:
     assert isinstance(result.exception, InputError)
     assert "all batches are the same" in str(result.exception)
     assert not (tmp_path / "run").exists()
+
+
+def test_ids_can_be_hidden_or_renumbered_by_name_and_rows_are_revealed_on_request_only(tmp_path: Path) -> None:
+    words = [*SMALL, "--defense", "hidden_ids,remapped_ids", "--trials", "1"]
+    result = CliRunner().invoke(app, ["audit", *words, "--out", str(tmp_path / "run")], catch_exceptions=False)
+    assert result.exit_code == 0
+    summary = Run.open(tmp_path / "run").summary()
+    read = {cell["defense"]: cell["rows_exact"] for cell in summary.cells}
+    assert read["remapped_ids"] == 60 > 6 > read["hidden_ids"]  # renumbered rows are all there, and not whose they are
+    assert "revealed" not in summary.document
+
+
+def test_the_bn_regulariser_gets_its_statistics(tmp_path: Path) -> None:
+    words = [*SMALL, "--attacks", "gradinversion_bn", "--batches", "20", "--trials", "1", "--reveal"]
+    result = CliRunner().invoke(app, ["audit", *words, "--out", str(tmp_path / "run")], catch_exceptions=False)
+    assert result.exit_code == 0
+    summary = Run.open(tmp_path / "run").summary()
+    assert summary.cells[0]["rows_exact"] < 10
+    assert len(summary.document["revealed"]) == 16

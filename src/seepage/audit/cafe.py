@@ -15,7 +15,7 @@ from seepage.audit.catalogue import make_vertical_attack, make_vertical_defense
 from seepage.audit.parts import make_parts
 from seepage.audit.settings import Settings
 from seepage.audit.source import Source
-from seepage.data import Table
+from seepage.data import Encoder, Statistics, Table
 from seepage.data.split import stratified_order
 from seepage.federation import Truth
 from seepage.federation.vertical.indices import RemappedIds
@@ -26,31 +26,34 @@ from seepage.observation import Claim, Space
 from seepage.observation.vertical import Recovery, VerticalScene
 from seepage.results import ATTACK, WHOLE, Cell, Measure, Record, Run
 
+SHOWN = 16  # people whose rows are revealed, if that is asked for
 EXTRA = 1.1  # batches for each person: as many as there are people determine them, a few more make it well-conditioned
 
 
 def run_vertical_audit(
     source: Source, settings: Settings, *, run: Run | None = None, progress: Progress = silent
-) -> tuple[list[Record], list[dict[str, Any]]]:
-    """Every cell: one stream of batches feeds all attacks at once. Returns the records and the utility."""
+) -> tuple[list[Record], list[dict[str, Any]], list[dict[str, Any]]]:
+    """Every cell: one stream of batches feeds all attacks at once. Returns records, utility and revealed rows."""
     records: list[Record] = []
     utility: list[dict[str, Any]] = []
+    revealed: list[dict[str, Any]] = []
     for model in settings.models:
         for defense in settings.defenses:
             for batch_size in settings.batch_sizes:
                 for repeat in range(settings.recoveries):
-                    found, losses = _recover(source, settings, model, defense, batch_size, repeat, progress)
+                    found, losses, pairs = _recover(source, settings, model, defense, batch_size, repeat, progress)
                     records += found
                     utility += losses
+                    revealed += pairs
     if run is not None:
         for cell in {record.cell for record in records}:
             run.add([record for record in records if record.cell == cell])
-    return records, utility
+    return records, utility, revealed
 
 
 def _recover(
     source: Source, settings: Settings, model: str, defense: str, batch_size: int, repeat: int, progress: Progress
-) -> tuple[list[Record], list[dict[str, Any]]]:
+) -> tuple[list[Record], list[dict[str, Any]], list[dict[str, Any]]]:
     streams = Streams(settings.seed).child("vertical", repeat)
     people = drawn(source.table, settings.people, streams.numpy("people"))
     encoder, learner = make_parts(source, settings, model, seed=streams.integer("parameters"))
@@ -101,7 +104,7 @@ def _recover(
         if number % 20 == 0 or number == count:
             progress(label, number, count)
     truth = Truth(rows=people, encoder=encoder, statistics=statistics, client_rows=people)
-    records = []
+    records, pairs = [], []
     for name, state in states.items():
         begin = time.perf_counter()
         recovery = state.recover()
@@ -117,7 +120,9 @@ def _recover(
         )
         numbered = not isinstance(workers.ids, RemappedIds)
         records.append(_record(cell, repeat, count, recovery, truth, x, settings, streams, seconds[name], numbered))
-    return records, losses
+        if settings.reveal and repeat == 0:
+            pairs += _pairs(cell, recovery, people, encoder, statistics)
+    return records, losses, pairs
 
 
 def drawn(table: Table, count: int, generator: np.random.Generator) -> Table:
@@ -171,6 +176,23 @@ def _record(
         note=recovery.note,
         values=values,
     )
+
+
+def _pairs(
+    cell: Cell, recovery: Recovery, people: Table, encoder: Encoder, statistics: Statistics
+) -> list[dict[str, Any]]:
+    """The first people's rows beside what was read of them. Only with ``--reveal``."""
+    if recovery.inputs.shape[1] != encoder.layout.width:
+        return []
+    first = people.take(np.arange(min(SHOWN, len(people))))
+    numbers, codes = encoder.decode(np.nan_to_num(recovery.inputs.numpy()[: len(first)]), statistics)
+    schema = people.schema
+    claimed = Table(schema, np.round(numbers, 2), codes, first.target).to_frame().drop(schema.target.name)
+    true = first.to_frame().drop(schema.target.name)
+    return [
+        {"cell": cell.id, "client": 0, "truth": t, "reconstruction": c}
+        for t, c in zip(true.iter_rows(named=True), claimed.iter_rows(named=True), strict=True)
+    ]
 
 
 def check_vertical(source: Source, settings: Settings) -> None:

@@ -61,8 +61,8 @@ def run_audit(source: Source, settings: Settings, *, run: Run | None = None, pro
     A federation is trained once for each model, defence and batch size, and attacked at every point by every attack.
     """
     if settings.protocol == "vertical":
-        records, utility = run_vertical_audit(source, settings, run=run, progress=progress)
-        return Findings(records=records, utility=utility)
+        records, utility, revealed = run_vertical_audit(source, settings, run=run, progress=progress)
+        return Findings(records=records, utility=utility, revealed=revealed)
     attacks = {name: make_attack(name, settings.attack_options) for name in settings.attacks}
     findings = Findings()
     for choice in _choices(settings):

@@ -9,7 +9,7 @@ import typer
 
 from seepage import __version__
 from seepage._core import InputError
-from seepage.cli import attacks, audit, data, defenses, env, report, vertical
+from seepage.cli import attacks, audit, data, defenses, env, report, reproduce, vertical
 
 app = typer.Typer(
     name="seepage",
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 app.command("audit")(audit.audit)
 app.command("report")(report.report)
+app.command("reproduce")(reproduce.reproduce)
 app.command("env")(env.env)
 app.add_typer(data.app, name="data")
 app.add_typer(attacks.app, name="attacks")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from torch import nn
 
@@ -59,7 +59,7 @@ class MLP:
                 "width and depth are at least 1, dropout is in [0, 1)."
             )
 
-    encoding = "onehot"
+    encoding: ClassVar[Literal["onehot", "ordinal"]] = "onehot"
 
     def build(self, numeric: int, sizes: tuple[int, ...], outputs: int) -> nn.Module:
         """The net for inputs of this layout."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from torch import Tensor, nn
 from torch.func import functional_call
@@ -53,7 +53,7 @@ class QuadrantNet:
     activation: Smoothness = "sigmoid"
     binary_outputs: int = 1
 
-    encoding = "onehot"
+    encoding: ClassVar[Literal["onehot", "ordinal"]] = "onehot"
 
     def __post_init__(self) -> None:
         if self.workers not in (1, 4, 16):

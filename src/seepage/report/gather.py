@@ -12,6 +12,7 @@ from typing import Any
 from seepage._core import InputError, Outcome
 from seepage.report import words
 from seepage.report.applicability import Applicability, gather_applicability
+from seepage.report.pictures import drawn_picture, is_picture
 from seepage.report.privacy import Promise, gather_promises
 from seepage.report.trends import Trend, gather_trends
 from seepage.report.trust import TrustView, gather_trust
@@ -98,6 +99,15 @@ class RevealedRow:
     cells: tuple[tuple[str, str, str], ...]
 
 
+@dataclass(frozen=True)
+class RevealedPicture:
+    """A true picture beside what was read of it, as images inside the page."""
+
+    label: str
+    truth: str
+    reconstruction: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Page:
     """Everything on the page."""
@@ -125,6 +135,7 @@ class Page:
     dropped: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
     revealed: tuple[RevealedRow, ...]
+    revealed_pictures: tuple[RevealedPicture, ...]
     revealed_left_out: int
 
 
@@ -139,6 +150,8 @@ def gather(summary: Summary) -> Page:
     first = choices[0] if len(choices) > 1 and not choices[0].unmeasured else None
     safest = (first.label, first.worst) if first and first.worst else None
     revealed = document.get("revealed") or []
+    pictures = [entry for entry in revealed if is_picture(entry["truth"])]
+    revealed = [entry for entry in revealed if not is_picture(entry["truth"])]
     return Page(
         title=f"Leakage audit of {document['dataset']['name']}",
         audited=_audited(document["dataset"], leaks),
@@ -163,6 +176,7 @@ def gather(summary: Summary) -> Page:
         dropped=tuple((str(d["name"]), str(d["reason"])) for d in document["dataset"].get("dropped") or ()),
         notes=_sentences(document["dataset"].get("notes")),
         revealed=tuple(_revealed(revealed[:REVEALED_LIMIT], leaks)),
+        revealed_pictures=tuple(_pictures(pictures, leaks)),
         revealed_left_out=max(len(revealed) - REVEALED_LIMIT, 0),
     )
 
@@ -348,6 +362,13 @@ def _settings(settings: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
             shown = [f"{key}={text}" for key, text in zip(options, texts, strict=True)] if options else texts
             found.append((str(name), ", ".join(shown) or "none"))
     return tuple(found)
+
+
+def _pictures(entries: Sequence[Mapping[str, Any]], leaks: Sequence[Leak]) -> Iterable[RevealedPicture]:
+    labels = {leak.cell.id: leak.label for leak in leaks}
+    for entry in entries:
+        label = labels.get(str(entry["cell"]), str(entry["cell"]))
+        yield RevealedPicture(label, drawn_picture(entry["truth"]), drawn_picture(entry["reconstruction"]))
 
 
 def _revealed(entries: Sequence[Mapping[str, Any]], leaks: Sequence[Leak]) -> Iterable[RevealedRow]:

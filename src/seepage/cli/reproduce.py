@@ -1,0 +1,54 @@
+"""`seepage reproduce`: a paper's table, ours beside theirs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.table import Table
+
+from seepage._core import InputError
+from seepage.cli.console import ProgressBars, console
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="Which paper: cafe.")],
+    table: Annotated[str, typer.Option("--table", help="Which of its tables.")] = "2",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A few minutes: far fewer iterations or trials, stated.")
+    ] = False,
+    scale: Annotated[float | None, typer.Option("--scale", help="Share of the published work, at most 1.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of all randomness.")] = 0,
+    out: Annotated[Path | None, typer.Option("--out", help="Also write the lines to this JSON file.")] = None,
+) -> None:
+    """Run a paper's table again and lay our numbers beside the published ones."""
+    from seepage.audit import reproductions  # torch takes seconds
+
+    if quick and scale is not None:
+        raise InputError("Give either --quick or --scale.")
+    if out is not None and out.exists():
+        raise InputError(f"{out} is there already; it is not overwritten.")
+    share = reproductions.QUICK if quick else (scale or 1.0)
+    with ProgressBars() as progress:
+        lines = list(reproductions.reproduce(paper, table, scale=share, seed=seed, progress=progress))
+    console.print(f"Table {table} of {reproductions.PAPERS[paper]}")
+    console.print(_shown(lines))
+    if out is not None:
+        out.write_text(json.dumps([asdict(line) for line in lines], indent=2))
+        console.print(f"written to {out}")
+
+
+def _shown(lines: list) -> Table:  # type: ignore[type-arg]
+    shown = Table(box=box.SIMPLE)
+    for name in ("", "", "ours", "95 %", "trials", "published", "deviations", "what differs"):
+        shown.add_column(name, justify="right" if name in {"ours", "published", "deviations", "trials"} else "left")
+    for line in lines:
+        interval = "" if line.low is None else f"{line.low:.3g} to {line.high:.3g}"
+        beside = "" if line.published is None else f"{line.published:g}"
+        away = "" if line.deviations is None else f"{line.deviations:+.1f}"
+        shown.add_row(line.cell, line.metric, f"{line.ours:.4g}", interval, str(line.trials), beside, away, line.note)
+    return shown

@@ -1,0 +1,100 @@
+"""Tables of papers, run again: published numbers are facts with a source, ours stand beside them, less work is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from seepage._core import InputError, silent
+from seepage.audit.reproductions import PAPERS, Effort, cafe, find, published, reproduce
+from seepage.audit.reproductions.line import Line, line
+from seepage.cli.main import app
+
+ROWS = {"tableak": 748, "cafe": 223, "profiling": 1601, "property": 448, "tabvfl": 161}
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_published_number_is_there(paper: str) -> None:
+    numbers = published(paper)
+    assert len(numbers) == ROWS[paper]
+    assert all(each.table and each.metric for each in numbers)
+
+
+def test_a_number_is_found_by_what_stands_behind_it() -> None:
+    found = find(published("cafe"), "3", method="CAFE", metric="psnr", dataset="MNIST", batch_size="100")
+    assert found is not None
+    assert found.value == 47.5
+    assert find(published("cafe"), "3", method="CAFE", metric="psnr", dataset="MNIST", batch_size="7") is None
+
+
+def test_a_line_has_an_interval_where_there_are_trials() -> None:
+    made = line("2", "cell", "psnr", [1.0, 2.0, 3.0], None)
+    assert made.low is not None
+    assert made.high is not None
+    assert made.low < made.ours == 2.0 < made.high
+    assert line("2", "cell", "psnr", [1.0], None).low is None
+    assert Line(table="2", cell="", metric="", ours=3.0, published=1.0, spread=0.5).deviations == 4.0
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thirty random pictures."""
+
+    def pictures(rows: int, begin: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+        random = torch.Generator().manual_seed(begin)
+        return torch.rand(rows, 784, generator=random), torch.randint(0, 10, (rows,), generator=random)
+
+    monkeypatch.setattr(cafe, "ROWS", 30)
+    monkeypatch.setattr(cafe, "BATCH", 10)
+    monkeypatch.setattr(cafe.Scene, "batch", 10)
+    monkeypatch.setattr(cafe, "digits", pictures)
+
+
+def test_the_closed_form_stands_beside_descent(small: None) -> None:
+    lines = list(cafe.table_6(Effort(0.0025, 0, silent)))
+    assert [each.published for each in lines] == [43.15, 43.15, 39.28, 39.28]
+    closed, descent = lines[0], lines[1]
+    assert closed.ours > 60 > descent.ours
+    assert "the paper has 8,000" in descent.note
+
+
+@pytest.mark.slow
+def test_training_losses_of_defences_stand_beside_the_papers(small: None) -> None:
+    lines = list(cafe.table_11(Effort(0.005, 0, silent)))
+    start = [each.ours for each in lines if each.cell.endswith(", 0 batches")]
+    assert len(start) == 6
+    assert max(start) - min(start) < 1e-6
+    assert {each.published for each in lines if each.cell.endswith(", 0 batches")} == {2.77, 2.78}
+    read = {each.cell.split(",")[0]: each.ours for each in lines if each.metric == "psnr"}
+    assert read["True gradients"] > 30 > 15 > read["Fake gradients"]
+
+
+def test_bad_input_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="Did you mean 'cafe'"):
+        reproduce("cafo", "2")
+    with pytest.raises(InputError, match="Unknown table of cafe '99'"):
+        reproduce("cafe", "99")
+    with pytest.raises(InputError, match="share of the published work"):
+        reproduce("cafe", "2", scale=2.0)
+    there = tmp_path / "lines.json"
+    there.write_text("{}")
+    runner = CliRunner()
+    result = runner.invoke(app, ["reproduce", "cafe", "--out", str(there)])
+    assert isinstance(result.exception, InputError)
+    assert "not overwritten" in str(result.exception)
+    result = runner.invoke(app, ["reproduce", "cafe", "--quick", "--scale", "0.5"])
+    assert "either --quick or --scale" in str(result.exception)
+
+
+@pytest.mark.slow
+@pytest.mark.network
+def test_the_command_prints_and_writes_lines(tmp_path: Path) -> None:
+    out = tmp_path / "lines.json"
+    result = CliRunner().invoke(app, ["reproduce", "cafe", "--table", "own", "--scale", "0.05", "--out", str(out)])
+    assert result.exit_code == 0
+    lines = json.loads(out.read_text())
+    assert [each["ours"] for each in lines if each["metric"] == "emr"] == [1.0, 1.0, 1.0]
