@@ -26,7 +26,7 @@ from seepage.observation import Claim, Space
 from seepage.observation.vertical import Recovery, VerticalScene
 from seepage.results import ATTACK, WHOLE, Cell, Measure, Record, Run
 
-SHOWN = 16  # people whose rows are revealed, if that is asked for
+SHOWN = 15  # people whose rows are revealed, if that is asked for
 EXTRA = 1.1  # batches for each person: as many as there are people determine them, a few more make it well-conditioned
 
 
@@ -181,14 +181,14 @@ def _record(
 def _pairs(
     cell: Cell, recovery: Recovery, people: Table, encoder: Encoder, statistics: Statistics
 ) -> list[dict[str, Any]]:
-    """The first people's rows beside what was read of them. Only with ``--reveal``."""
+    """Some people's rows beside what was read under their number. Only with ``--reveal``."""
     if recovery.inputs.shape[1] != encoder.layout.width:
         return []
-    first = people.take(np.arange(min(SHOWN, len(people))))
-    numbers, codes = encoder.decode(np.nan_to_num(recovery.inputs.numpy()[: len(first)]), statistics)
-    schema = people.schema
-    claimed = Table(schema, np.round(numbers, 2), codes, first.target).to_frame().drop(schema.target.name)
-    true = first.to_frame().drop(schema.target.name)
+    some = np.unique(np.linspace(0, len(people) - 1, SHOWN).astype(int))
+    numbers, codes = encoder.decode(np.nan_to_num(recovery.inputs.numpy()[some]), statistics)
+    schema, shown = people.schema, people.take(some)
+    claimed = Table(schema, np.round(numbers, 2), codes, shown.target).to_frame().drop(schema.target.name)
+    true = shown.to_frame().drop(schema.target.name)
     return [
         {"cell": cell.id, "client": 0, "truth": t, "reconstruction": c}
         for t, c in zip(true.iter_rows(named=True), claimed.iter_rows(named=True), strict=True)
