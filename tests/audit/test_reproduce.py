@@ -87,7 +87,7 @@ def test_bad_input_is_one_sentence(tmp_path: Path) -> None:
     assert isinstance(result.exception, InputError)
     assert "not overwritten" in str(result.exception)
     result = runner.invoke(app, ["reproduce", "cafe", "--quick", "--scale", "0.5"])
-    assert "either --quick or --scale" in str(result.exception)
+    assert "one of --quick, --scale" in str(result.exception)
 
 
 @pytest.mark.slow

@@ -187,31 +187,31 @@ VERTICAL_ATTACKS: dict[str, Entry] = {
         lambda: Cafe(mode="nested"), "CAFE in nested loops, one step after the other.", _BATCHES, _CAFE
     ),
     "dlg": Entry(
-        lambda: Cafe(steps=False, alpha=1.0, beta=0.0, gamma=0.0),
+        lambda: Cafe(steps=False, rate=1e-2, alpha=1.0, beta=0.0, gamma=0.0),
         "Squared distance of the gradients, without CAFE's steps.",
         _BATCHES,
         "Zhu et al., Deep Leakage from Gradients, NeurIPS 2019",
     ),
     "cosine": Entry(
-        lambda: Cafe(steps=False, alpha=1.0, gamma=0.0, match="cosine"),
+        lambda: Cafe(steps=False, rate=1e-2, alpha=1.0, gamma=0.0, match="cosine"),
         "Cosine of the gradients and total variation.",
         _BATCHES,
         "Geiping et al., Inverting Gradients, NeurIPS 2020",
     ),
     "sapag": Entry(
-        lambda: Cafe(steps=False, alpha=1.0, beta=0.0, gamma=0.0, match="gaussian"),
+        lambda: Cafe(steps=False, rate=1e-2, alpha=1.0, beta=0.0, gamma=0.0, match="gaussian"),
         "A Gaussian kernel as the distance of gradients.",
         _BATCHES,
         "Wang et al., SAPAG: A Self-Adaptive Privacy Attack From Gradients, 2020",
     ),
     "gradinversion_bn": Entry(
-        lambda: Cafe(steps=False, alpha=1.0, beta=0.0, gamma=0.0, norms=1e-2),
+        lambda: Cafe(steps=False, rate=1e-2, alpha=1.0, beta=0.0, gamma=0.0, norms=1e-2),
         "Squared distance, and the batch's mean and variance before the first layer.",
         _BATCHES + ", and the statistics of a BatchNorm",
         "Yin et al., See Through Gradients, CVPR 2021",
     ),
     "gradinversion_gc": Entry(
-        lambda: Cafe(steps=False, alpha=1.0, beta=0.0, gamma=0.0, consistency=1e-3, seeds=3),
+        lambda: Cafe(steps=False, rate=1e-2, alpha=1.0, beta=0.0, gamma=0.0, consistency=1e-3, seeds=3),
         "Squared distance with the consistency of three recoveries.",
         _BATCHES,
         "Yin et al., See Through Gradients, CVPR 2021",

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import replace
+import json
+import shlex
+import sys
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from seepage._core import InputError
-from seepage.cli.console import ProgressBars, console, print_summary
+from seepage.cli.console import ProgressBars, console, print_property, print_summary
 from seepage.cli.options import integers, names, options
 
 
@@ -47,6 +50,18 @@ def audit(
     trials: Annotated[int, typer.Option(help="Attacked batches per cell.")] = 10,
     seed: Annotated[int, typer.Option(help="Everything random comes from it.")] = 0,
     out: Annotated[str, typer.Option(help="Folder for the run; `auto` names one below runs/.")] = "auto",
+    property_text: Annotated[
+        str | None, typer.Option("--property", help="attack property: whose share is asked, as \"sex == 'Female'\".")
+    ] = None,
+    classes: Annotated[str, typer.Option(help="attack property: into how many ranges the share is cut.")] = "4",
+    loss: Annotated[
+        str, typer.Option(help="attack property: nll, interval, sor, coral, corn or share; several with commas.")
+    ] = "sor",
+    models_per_class: Annotated[int, typer.Option(help="attack property: shadow and target models for each.")] = 256,
+    rows_per_model: Annotated[
+        int | None, typer.Option(help="attack property: rows each is trained on; a fifth of the pool if not given.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="attack property: processes that train models.")] = 2,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print summary.json on stdout, and nothing else there.")
     ] = False,
@@ -140,6 +155,21 @@ def audit(
         values = read_plan(plan) | {key: value for key, value in values.items() if _given(context, key)}
     if values.get("data") is None:
         raise InputError("Which table is to be audited? Name it with --data, or in a plan with --plan.")
+    if values["attacks"] == ("property",):
+        asked = {
+            "property_text": property_text,
+            "classes": integers("--classes", classes),
+            "losses": names(loss),
+            "models": models_per_class,
+            "rows": rows_per_model,
+            "defenses": values["defenses"],
+            "seed": seed,
+        }
+        request = prepare(values | {"attacks": ("exact",), "defenses": ("none",)})[0]
+        _property(request, asked, jobs, out, as_json)
+        return
+    if property_text is not None:
+        raise InputError("--property belongs to the attack property: say --attacks property, alone.")
     request, settings = prepare(values)
     source = open_source(request)
     for note in source.notes:
@@ -150,6 +180,31 @@ def audit(
     with ProgressBars() as bars:
         summary = run(source, settings, out=folder, command=command, progress=bars)
     _finish(summary, folder, as_json)
+
+
+def _property(request: Any, asked: dict[str, Any], jobs: int, out: str, as_json: bool) -> None:
+    """Property inference: other models, another store, another page."""
+    from seepage.audit import open_source
+    from seepage.audit.property import PropertySettings, run_property_audit
+    from seepage.report import write_report
+    from seepage.results.property import PropertyRun
+
+    if asked["property_text"] is None:
+        raise InputError("Whose share is asked? Say it with --property, as in --property \"sex == 'Female'\".")
+    settings = PropertySettings(**asked)
+    source = open_source(request)
+    folder = _folder(out, f"{source.name}-property")
+    run = PropertyRun.open_or_create(folder, asdict(settings) | {"data": source.name})
+    command = shlex.join(["seepage", *sys.argv[1:]])
+    with ProgressBars() as bars:
+        summary = run_property_audit(source, settings, run, jobs=jobs, command=command, progress=bars)
+    report = write_report(run.run)
+    if as_json:
+        typer.echo(json.dumps(summary))
+        return
+    print_property(summary)
+    console.print(f"Report   {report}", highlight=False, soft_wrap=True, markup=False)
+    console.print(f"Summary  {folder / 'summary.json'}", highlight=False, soft_wrap=True, markup=False)
 
 
 _OPTIONS = {

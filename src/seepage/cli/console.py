@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
+from typing import Any
 
 from rich import box
 from rich.console import Console, JustifyMethod
@@ -125,3 +126,30 @@ def percent(interval: dict[str, float | None] | None, *, spread: bool = True) ->
     if not spread or interval["low"] is None or interval["high"] is None:
         return mean
     return f"{mean} ({100 * interval['low']:.0f}-{100 * interval['high']:.0f})"
+
+
+def print_property(summary: dict[str, Any]) -> None:
+    """Property inference in the terminal: accuracy of every meta-model beside guessing."""
+    table = Table(box=box.SIMPLE)
+    for name in ("defence", "classes", "loss", "accuracy", "95 %", "guessing", "squared error", "guessing"):
+        table.add_column(name, justify="left" if name in {"defence", "loss"} else "right")
+    for cell in summary["cells"]:
+        found = cell["accuracy"]
+        spread = "" if found["low"] is None else f"{found['low']:.0%} to {found['high']:.0%}"
+        table.add_row(
+            cell["defense"],
+            str(cell["classes"]),
+            cell["loss"],
+            f"{found['mean']:.0%}",
+            spread,
+            f"{max(cell['chance'], cell['most_frequent']):.0%}",
+            f"{cell['mse']['mean']:.3g}",
+            f"{cell['guessing_mse']:.3g}",
+        )
+    made = summary["models"][0]
+    console.print(
+        f"{summary['dataset']['name']}: the share of rows with {summary['settings']['property_text']}, read from the "
+        f"weights of {made['targets']:,} models after {made['shadows']:,} shadow models.",
+        highlight=False,
+    )
+    console.print(table)

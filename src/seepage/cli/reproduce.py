@@ -16,23 +16,29 @@ from seepage.cli.console import ProgressBars, console
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="Which paper: cafe.")],
-    table: Annotated[str, typer.Option("--table", help="Which of its tables.")] = "2",
+    paper: Annotated[str, typer.Argument(help="Which paper: cafe or property.")],
+    table: Annotated[str | None, typer.Option("--table", help="Which of its tables; its main one if none.")] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A few minutes: far fewer iterations or trials, stated.")
     ] = False,
     scale: Annotated[float | None, typer.Option("--scale", help="Share of the published work, at most 1.")] = None,
+    models_per_class: Annotated[
+        int | None, typer.Option("--models-per-class", help="property: instead of --scale.")
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of all randomness.")] = 0,
     out: Annotated[Path | None, typer.Option("--out", help="Also write the lines to this JSON file.")] = None,
 ) -> None:
     """Run a paper's table again and lay our numbers beside the published ones."""
     from seepage.audit import reproductions  # torch takes seconds
 
-    if quick and scale is not None:
-        raise InputError("Give either --quick or --scale.")
+    if sum((quick, scale is not None, models_per_class is not None)) > 1:
+        raise InputError("Give one of --quick, --scale and --models-per-class.")
     if out is not None and out.exists():
         raise InputError(f"{out} is there already; it is not overwritten.")
+    table = reproductions.main_table(paper) if table is None else table
     share = reproductions.QUICK if quick else (scale or 1.0)
+    if models_per_class is not None:
+        share = models_per_class / reproductions.property.MODELS
     with ProgressBars() as progress:
         lines = list(reproductions.reproduce(paper, table, scale=share, seed=seed, progress=progress))
     console.print(f"Table {table} of {reproductions.PAPERS[paper]}")

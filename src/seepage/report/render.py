@@ -16,9 +16,11 @@ from plotly.offline import get_plotlyjs
 from seepage.report import words
 from seepage.report.gather import gather
 from seepage.report.plots import Plot, plots_of
+from seepage.report.property import gather_property, plots_of_property
 from seepage.report.verdict import Level
 from seepage.report.vertical import METRICS, VARIANTS, gather_vertical, plots_of_vertical
 from seepage.results import Run, Summary
+from seepage.results.property import read_property
 from seepage.results.vertical import read_vertical
 
 _HERE = Path(__file__).parent
@@ -36,6 +38,12 @@ def render_vertical(summary: dict[str, Any]) -> str:
     return _document("vertical.html", page, plots_of_vertical(page), variants=VARIANTS, metrics=METRICS)
 
 
+def render_property(summary: dict[str, Any]) -> str:
+    """The report of property inference."""
+    page = gather_property(summary)
+    return _document("property.html", page, plots_of_property(page))
+
+
 def _document(template: str, page: Any, plots: Mapping[str, Plot | None], **more: Any) -> str:
     drawing = (_HERE / "report.js").read_text(encoding="utf-8").strip()
     scripts = [get_plotlyjs(), drawing] if any(plots.values()) else [drawing]
@@ -51,8 +59,12 @@ def _document(template: str, page: Any, plots: Mapping[str, Plot | None], **more
 
 def write_report(run: Run) -> Path:
     """Write ``report.html`` of a finished run, whole or not at all."""
-    vertical = read_vertical(run.path)
-    return run.write("report.html", render(run.summary()) if vertical is None else render_vertical(vertical))
+    vertical, asked = read_vertical(run.path), read_property(run.path)
+    if vertical is not None:
+        return run.write("report.html", render_vertical(vertical))
+    if asked is not None:
+        return run.write("report.html", render_property(asked))
+    return run.write("report.html", render(run.summary()))
 
 
 def _policy(scripts: list[str]) -> str:

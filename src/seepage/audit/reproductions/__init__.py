@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from seepage._core import InputError, Progress, silent, unknown_name
-from seepage.audit.reproductions import cafe
-from seepage.audit.reproductions.cafe import Effort
+from seepage.audit.reproductions import cafe, property
+from seepage.audit.reproductions.effort import Effort
 from seepage.audit.reproductions.line import Line
 from seepage.audit.reproductions.published import PAPERS, Published, find, published
 
-TABLES: dict[str, dict[str, Callable[[Effort], Iterator[Line]]]] = {"cafe": cafe.TABLES}
+TABLES: dict[str, dict[str, Callable[[Effort], Iterator[Line]]]] = {
+    "cafe": cafe.TABLES,
+    "property": property.TABLES,
+}
 QUICK = 0.02  # share of the published work
+
+
+def main_table(paper: str) -> str:
+    """The table a paper is known for."""
+    if paper not in TABLES:
+        raise unknown_name("paper", paper, TABLES)
+    return next(iter(TABLES[paper]))
 
 
 def reproduce(
@@ -20,7 +30,7 @@ def reproduce(
     """The cells of a table as they are done.
 
     Args:
-        paper: ``cafe``, ...
+        paper: ``cafe`` or ``property``.
         table: as the paper numbers it.
         scale: share of the published work; what is less stands in a line's note.
     """
@@ -33,4 +43,4 @@ def reproduce(
     return TABLES[paper][table](Effort(scale, seed, progress))
 
 
-__all__ = ["PAPERS", "QUICK", "TABLES", "Effort", "Line", "Published", "find", "published", "reproduce"]
+__all__ = ["PAPERS", "QUICK", "TABLES", "Effort", "Line", "Published", "find", "main_table", "published", "reproduce"]

@@ -1,0 +1,27 @@
+"""How much of a paper's work is done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from seepage._core import Progress
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much of the paper's work is done.
+
+    Args:
+        scale: share of its iterations, models or trials.
+        seed: of all randomness.
+        progress: is shown what is done.
+        folder: where runs that can be continued are kept.
+        jobs: processes.
+    """
+
+    scale: float
+    seed: int
+    progress: Progress
+    folder: Path = Path("runs")
+    jobs: int = 2

@@ -1,0 +1,172 @@
+"""The report of property inference: how finely a share is told, which shares are confused."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+
+from seepage.report import words
+from seepage.report.plots import Palette, Plot, drawn, dress
+
+POOLS = {"shared": "the same that the target models were drawn from", "disjoint": "none of which is the owner's"}
+
+
+@dataclass(frozen=True)
+class PropertyPage:
+    """What the page shows."""
+
+    title: str
+    lead: str
+    headline: str
+    shares: str
+    cells: tuple[dict[str, Any], ...]
+    confusions: tuple[str, ...]
+    models: tuple[dict[str, Any], ...]
+    rows_per_model: str
+    pools: str
+    command: str
+    settings: tuple[tuple[str, str], ...]
+
+
+def gather_property(summary: dict[str, Any]) -> PropertyPage:
+    """From a summary to the page."""
+    data, settings, cells = summary["dataset"], summary["settings"], tuple(summary["cells"])
+    made = summary["models"][0]
+    return PropertyPage(
+        title=f"Property inference on {data['name']}",
+        lead=f"Rows with {settings['property_text']}: their share, read from the weights of {made['targets']:,} models.",
+        headline=_headline(cells, settings["property_text"]),
+        shares=_shares(cells),
+        cells=cells,
+        confusions=tuple(_confusion_id(cell) for cell in _best(cells)),
+        models=tuple(summary["models"]),
+        rows_per_model=f"{summary['rows_per_model']:,}",
+        pools=POOLS[settings["pools"]],
+        command=summary.get("command", ""),
+        settings=tuple((name, _said(value)) for name, value in settings.items() if value is not None),
+    )
+
+
+def plots_of_property(page: PropertyPage) -> dict[str, Plot | None]:
+    """The figures."""
+    confusions = {_confusion_id(cell): _confusion(cell) for cell in _best(page.cells)}
+    return {"granularity": _granularity(page.cells), **confusions}
+
+
+def _said(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _undefended(cells: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    first = cells[0]["defense"]
+    return [cell for cell in cells if cell["defense"] == first]
+
+
+def _best(cells: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The best loss of every cut, without a defence if there is such a run."""
+    found: dict[int, dict[str, Any]] = {}
+    for cell in _undefended(cells):
+        best = found.get(cell["classes"])
+        if best is None or cell["accuracy"]["mean"] > best["accuracy"]["mean"]:
+            found[cell["classes"]] = cell
+    return list(found.values())
+
+
+def _headline(cells: Sequence[dict[str, Any]], asked: str) -> str:
+    said = [
+        f"in {cell['classes']} ranges for {words.percent(cell['accuracy']['mean'])} of the models "
+        f"(guessing: {words.percent(max(cell['chance'], cell['most_frequent']))})"
+        for cell in _best(cells)
+    ]
+    return f"From the weights alone, the share of rows with {asked} is named rightly " + ", ".join(said) + "."
+
+
+def _shares(cells: Sequence[dict[str, Any]]) -> str:
+    told = [cell["share"] for cell in _undefended(cells) if "share" in cell]
+    if not told:
+        return ""
+    best = min(told, key=lambda each: float(each["error"]["mean"]))
+    error, constant = 100 * best["error"]["mean"], 100 * best["guessing_error"]
+    return (
+        f"As a number, the share is told to within {error:.1f} points on average (a constant guess: {constant:.1f}). "
+        f"Its interval is {100 * best['width']:.0f} points wide and holds the truth for "
+        f"{words.percent(best['coverage']['mean'])} of the models."
+    )
+
+
+def _confusion_id(cell: dict[str, Any]) -> str:
+    return f"confusion-{cell['classes']}-{cell['loss']}"
+
+
+def _granularity(cells: Sequence[dict[str, Any]]) -> Plot | None:
+    if len({cell["classes"] for cell in cells}) < 2:
+        return None
+    lines: dict[str, list[dict[str, Any]]] = {}
+    for cell in cells:
+        name = cell["loss"] if cell["defense"] == "none" else f"{cell['loss']}, {cell['defense']}"
+        lines.setdefault(name, []).append(cell)
+    height = 400
+    description = "Lines: accuracy over the number of ranges for every loss; the table above holds the numbers."
+
+    def draw(palette: Palette) -> go.Figure:
+        figure = go.Figure()
+        for number, (name, points) in enumerate(lines.items()):
+            points = sorted(points, key=lambda cell: int(cell["classes"]))
+            figure.add_scatter(
+                x=[str(cell["classes"]) for cell in points],
+                y=[100 * cell["accuracy"]["mean"] for cell in points],
+                mode="lines+markers",
+                name=html.escape(name),
+                line={"color": palette.lines[number % len(palette.lines)]},
+                marker={"size": 9},
+            )
+        several = sorted({cell["classes"]: max(cell["chance"], cell["most_frequent"]) for cell in cells}.items())
+        figure.add_scatter(
+            x=[str(classes) for classes, _ in several],
+            y=[100 * chance for _, chance in several],
+            mode="lines",
+            name="guessing",
+            line={"dash": "dot", "color": palette.muted},
+        )
+        dress(figure, palette, height)
+        figure.update_xaxes(title_text="ranges", type="category", showgrid=True)
+        figure.update_yaxes(title_text="models named rightly, %", range=[0, 102], showgrid=True)
+        return figure
+
+    return drawn("plot-granularity", description, draw, height, 320)
+
+
+def _confusion(cell: dict[str, Any]) -> Plot:
+    classes, counts = cell["classes"], cell["confusion"]
+    labels = [f"{100 * k / classes:g} to {100 * (k + 1) / classes:g} %" for k in range(classes)]
+    shares = [[100 * count / max(1, sum(row)) for count in row] for row in counts]
+    height = 180 + max(22 * classes, 120)
+    description = (
+        f"{classes} ranges, loss {cell['loss']}: true range (row) and named range (column), percent of the row. "
+        f"{words.percent(cell['accuracy']['mean'])} lie on the diagonal."
+    )
+
+    def draw(palette: Palette) -> go.Figure:
+        figure = go.Figure()
+        figure.add_heatmap(
+            z=shares,
+            x=labels,
+            y=labels,
+            colorscale=[[0, palette.heat[1]], [1, palette.heat[2]]],
+            zmin=0,
+            zmax=100,
+            showscale=False,
+            text=[[f"{share:.0f}" if share >= 0.5 else "" for share in row] for row in shares],
+            texttemplate="%{text}",
+            hovertemplate="true %{y}<br>named %{x}<br>%{z:.0f} %<extra></extra>",
+        )
+        dress(figure, palette, height)
+        figure.update_xaxes(title_text="named", side="bottom")
+        figure.update_yaxes(title_text="true", autorange="reversed")
+        return figure
+
+    return drawn(f"plot-{_confusion_id(cell)}", description, draw, height, 380)

@@ -1,0 +1,84 @@
+"""The store of property audits: one JSON file for each finished meta-model. No torch in this room.
+
+runs/<name>/
+  run.json          kind "property", settings, versions
+  shadows/          the shadow models, in shards
+  targets/          the models that are attacked
+  records/*.json    one file per finished cell
+  summary.json      written last
+  report.html
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from seepage._core import InputError
+from seepage.results.store import Run
+
+KIND = "property"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PropertyCell:
+    """One meta-model, and what it read of the target models."""
+
+    dataset: str
+    property_text: str
+    defense: str
+    classes: int
+    loss: str
+    reader: str
+
+    @property
+    def id(self) -> str:
+        """Stable, and readable: the property is the same in the whole run."""
+        return f"{self.defense.replace(':', '-')}-{self.classes:02d}-{self.loss}-{self.reader}"
+
+
+@dataclass(frozen=True)
+class PropertyRun:
+    """A run folder of a property audit."""
+
+    run: Run
+
+    @staticmethod
+    def open_or_create(path: Path, settings: dict[str, Any]) -> PropertyRun:
+        """A new folder, or one with the same settings to go on with."""
+        file = path / "run.json"
+        if not file.exists():
+            return PropertyRun(Run.create(path, {"kind": KIND, "settings": settings}))
+        found = json.loads(file.read_text(encoding="utf-8"))
+        if found.get("kind") != KIND or found.get("settings") != json.loads(json.dumps(settings)):
+            raise InputError(f"The output folder {path} holds a run with other settings; choose another --out.")
+        return PropertyRun(Run(path))
+
+    def add(self, cell: PropertyCell, numbers: dict[str, Any]) -> None:
+        """Store a finished cell, whole or not at all."""
+        self.run.write(f"records/{cell.id}.json", json.dumps(asdict(cell) | numbers))
+
+    def found(self, cell: PropertyCell) -> dict[str, Any] | None:
+        """A finished cell; None if it is not there, or not whole."""
+        try:
+            found: dict[str, Any] = json.loads((self.run.path / "records" / f"{cell.id}.json").read_text())
+        except (FileNotFoundError, json.JSONDecodeError):
+            return None
+        return found
+
+    def summarise(self, facts: dict[str, Any], cells: list[dict[str, Any]]) -> dict[str, Any]:
+        """Written as summary.json."""
+        summary = {"kind": KIND, "schema_version": 1, **facts, "cells": cells}
+        self.run.write("summary.json", json.dumps(summary, indent=1) + "\n")
+        return summary
+
+
+def read_property(path: Path) -> dict[str, Any] | None:
+    """The summary of a property audit; None if the folder holds another kind of run."""
+    try:
+        summary: dict[str, Any] = json.loads((path / "summary.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return summary if summary.get("kind") == KIND else None

@@ -1,0 +1,118 @@
+"""`seepage audit --attacks property`: a share read from weights, resumed, reported, and one sentence for bad input."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from seepage._core import InputError, Streams
+from seepage.audit.property import PropertySettings, make_pools, owner_of, run_property_audit
+from seepage.audit.source import Request, Source, open_source
+from seepage.cli.main import app
+from seepage.models.stack import Stack
+from seepage.models.stacked_training import Recipe, first_weights
+from seepage.report import write_report
+from seepage.results.property import PropertyRun
+
+SMALL = ["audit", "--data", "clinic", "--attacks", "property", "--jobs", "1", "--rows-per-model", "60"]
+ASKED = "sex == 'female'"
+
+
+def clinic() -> Source:
+    return open_source(Request(data="clinic"))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny audit with its report."""
+    folder = tmp_path_factory.mktemp("property") / "run"
+    words = ["--property", ASKED, "--classes", "2,4", "--loss", "share", "--models-per-class", "12"]
+    result = CliRunner().invoke(app, [*SMALL, *words, "--out", str(folder)], catch_exceptions=False)
+    assert result.exit_code == 0
+    assert "read from the weights of" in " ".join(result.output.split())
+    return folder
+
+
+def test_every_cut_is_scored_beside_guessing(made: Path) -> None:
+    summary = json.loads((made / "summary.json").read_text())
+    assert [cell["classes"] for cell in summary["cells"]] == [2, 4]
+    for cell in summary["cells"]:
+        assert np.array(cell["confusion"]).sum() == cell["targets"] == summary["models"][0]["targets"]
+        assert cell["chance"] == 1 / cell["classes"]
+        assert 0 <= cell["accuracy"]["mean"] <= 1
+        assert 0 <= cell["share"]["coverage"]["mean"] <= 1
+    assert summary["models"][0]["shadows"] == 44
+
+
+def test_the_report_explains_itself_and_holds_no_row(made: Path) -> None:
+    page = (made / "report.html").read_text()
+    assert "the share of rows with sex == &#39;female&#39; is named rightly" in page
+    assert page.count('class="plot"') == 3  # the curve, and a matrix for each cut
+    assert "Nobody's row is read here" in page
+
+
+def test_a_finished_cell_is_not_made_again_and_a_damaged_one_is(made: Path) -> None:
+    settings = json.loads((made / "run.json").read_text())["settings"]
+    kept = {name: value for name, value in settings.items() if name != "data"}
+    kept |= {name: tuple(kept[name]) for name in ("classes", "losses", "defenses")}
+    asked = PropertySettings(**kept)
+    run = PropertyRun.open_or_create(made, asdict(asked) | {"data": "clinic"})
+    first, second = sorted((made / "records").glob("*.json"))
+    before, told = first.read_text(), second.read_text()
+    second.write_text(told[:50])
+    seen: list[str] = []
+    run_property_audit(clinic(), asked, run, progress=lambda label, *_: seen.append(label))
+    assert first.read_text() == before
+    assert json.loads(second.read_text()) == json.loads(told)
+    assert all("4 classes" in label for label in seen if "meta" in label)
+    write_report(run.run)
+
+
+def test_disjoint_pools_share_no_row_and_have_the_share_asked_for() -> None:
+    source = clinic()
+    asked = PropertySettings(property_text=ASKED, pools="disjoint", shadow_pool=0.3, shadow_share=0.7)
+    pools = make_pools(source, asked)
+    assert len(pools.shadow) == round(0.3 * len(source.table))
+    assert pools.shadow_values.mean() == pytest.approx(0.7, abs=0.01)
+    together = len(pools.shadow) + len(pools.target) + len(pools.evaluation)
+    assert together == len(source.table)
+
+
+def test_owners_can_train_longer_or_add_noise() -> None:
+    assert owner_of("epochs:3", Recipe()).recipe.epochs == 3
+    stack = Stack.cat([first_weights((5, 4, 2), seed) for seed in range(3)])
+    noisy = owner_of("weight_noise:0.5", Recipe()).released(stack, Streams(0))
+    moved = (noisy.weights[0] - stack.weights[0]).flatten(1).std(1) / stack.weights[0].flatten(1).std(1)
+    assert torch.all((moved > 0.2) & (moved < 0.9))
+    assert owner_of("none", Recipe()).released(stack, Streams(0)) is stack
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ([], "Whose share is asked"),
+        (["--property", "sexx == 'female'"], "Did you mean 'sex'"),
+        (["--property", "sex == 'femal'"], "female"),
+        (["--property", ASKED, "--loss", "sorr"], "Did you mean 'sor'"),
+        (["--property", ASKED, "--classes", "1"], "at least 2"),
+        (["--property", ASKED, "--defense", "epochs"], "needs a number"),
+        (["--property", ASKED, "--defense", "epoch:2"], "Did you mean 'epochs'"),
+        (["--property", ASKED, "--rows-per-model", "100000"], "pool has"),
+        (["--property", "mean(age)"], "ask with a condition"),
+    ],
+)
+def test_bad_input_is_one_sentence(tmp_path: Path, words: list[str], sentence: str) -> None:
+    result = CliRunner().invoke(app, [*SMALL, *words, "--out", str(tmp_path / "run")])
+    assert isinstance(result.exception, InputError)
+    assert sentence in str(result.exception)
+
+
+def test_a_property_belongs_to_its_attack(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["audit", "--data", "clinic", "--property", ASKED, "--out", str(tmp_path / "run")])
+    assert "say --attacks property" in str(result.exception)
