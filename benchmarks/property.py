@@ -7,13 +7,13 @@ epoch. A plain model and a chunk of stacked ones take turns on the same threads,
 `seconds_plain` and `seconds_stacked` are medians for one model.
 
 `largest_difference` is between any weight of a stacked model and of the plain one that had the same rows and first
-weights. Some models are not determined by float32: where the input of a leaky ReLU is zero to within rounding, the order
-of a sum decides the slope, and Adam makes much of it. Such a model is known by the plain loop alone, which then differs
-from itself when the rows of every batch are reversed; `undetermined` counts them, and `largest_difference` is over the
-others. `differences` has both numbers of every compared model.
+weights. Some models are not determined by float32: where the input of a leaky ReLU is zero to within rounding, the
+order of a sum decides the slope, and Adam makes much of it. Such a model is known by the plain loop alone, which then
+differs from itself when the rows of every batch are reversed; `undetermined` counts them, and `largest_difference` is
+over the others. `differences` has both numbers of every compared model.
 
-`factory_models_per_second` counts everything: the start of two processes, drawing rows, training, judging on 19,952 rows
-and writing.
+`factory_models_per_second` counts everything: the start of two processes, drawing rows, training, judging on 19,952
+rows and writing.
 """
 
 from __future__ import annotations

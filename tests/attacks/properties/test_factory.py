@@ -201,7 +201,7 @@ SLOWLY = """
 import sys, time
 from pathlib import Path
 from tests.attacks.properties.test_factory import run
-run(Path(sys.argv[1]), jobs=2, progress=lambda *_: time.sleep(60))
+run(Path(sys.argv[1]), jobs=2, progress=lambda *_: time.sleep(600))
 """
 
 
@@ -230,7 +230,7 @@ def alive(process: str) -> bool:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180  # three processes load torch, perhaps on a busy machine
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)

@@ -89,7 +89,10 @@ def load_shadows(folder: Path, limit: int | None = None) -> Shadows:
         path = shard_path(folder, number)
         if not path.exists():
             raise InputError(f"{folder} has no {path.name}; run the factory again, it makes what is missing.")
-        shard = read_shard(path, fingerprint)
+        try:
+            shard = read_shard(path, fingerprint)
+        except DamagedShard as error:
+            raise DamagedShard(f"{str(error).rstrip('.')}; run the factory again, it makes this shard anew.") from None
         if limit is not None:
             good = torch.nn.functional.one_hot(shard.labels, plan.classes) * shard.passed[:, None]  # (models, classes)
             place = counts + good.cumsum(0)  # which good one of its class a model is
