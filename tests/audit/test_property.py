@@ -12,6 +12,7 @@ import torch
 from typer.testing import CliRunner
 
 from seepage._core import InputError, Streams
+from seepage.attacks.properties import load_shadows
 from seepage.audit.property import PropertySettings, make_pools, owner_of, run_property_audit
 from seepage.audit.source import Request, Source, open_source
 from seepage.cli.main import app
@@ -72,6 +73,18 @@ def test_a_finished_cell_is_not_made_again_and_a_damaged_one_is(made: Path) -> N
     assert json.loads(second.read_text()) == json.loads(told)
     assert all("4 classes" in label for label in seen if "meta" in label)
     write_report(run.run)
+
+
+def test_updates_of_clients_are_read_as_differences_from_one_model(tmp_path: Path) -> None:
+    asked = PropertySettings(
+        property_text=ASKED, classes=(2,), losses=("nll",), reader="flat", observed="update", models=10, rows=40
+    )
+    run = PropertyRun.open_or_create(tmp_path / "run", asdict(asked))
+    summary = run_property_audit(clinic(), asked, run)
+    assert summary["cells"][0]["targets"] == 2
+    sent = load_shadows(tmp_path / "run" / "shadows" / "none").stack
+    spread = sent.weights[0].std(0).mean()  # trained from the same weights, models stay close to each other
+    assert spread < 0.5 * sent.weights[0].std()
 
 
 def test_disjoint_pools_share_no_row_and_have_the_share_asked_for() -> None:

@@ -25,7 +25,7 @@ from seepage.data.properties import Property, draw
 from seepage.data.split import stratified_order
 from seepage.metrics.properties import calibration_error, property_score, share_score
 from seepage.models.stack import Stack
-from seepage.models.stacked_training import Encoded, Recipe
+from seepage.models.stacked_training import Encoded, Recipe, first_weights
 from seepage.results.property import PropertyCell, PropertyRun
 
 TARGETS = 1 / 9  # of all models: document 003 has 256 of 2,304
@@ -46,6 +46,8 @@ class PropertySettings:
         classes: into how many ranges the share is cut; several are audited one after the other with the same models.
         losses: of the meta-models, see ``attacks/properties/losses.py``.
         reader: what a meta-model sees of a model.
+        observed: ``weights`` of a trained model, or the ``update`` of a client that started from weights the server
+            knows (a FedAvg client's difference after its local epochs).
         models: shadow and target models for each class of the finest cut.
         rows: each model is trained on; a fifth of the attacker's pool if not said.
         pools: ``shared``: targets train on rows of the same pool as shadows (document 003, first splitting);
@@ -62,6 +64,7 @@ class PropertySettings:
     classes: tuple[int, ...] = (4,)
     losses: tuple[str, ...] = ("sor",)
     reader: str = "deepsets"
+    observed: str = "weights"
     models: int = 256
     rows: int | None = None
     pools: str = "shared"
@@ -81,6 +84,8 @@ class PropertySettings:
             raise InputError(
                 f"There are {min(self.classes)} classes and {self.models} models for each; at least 2 and 9 are needed."
             )
+        if self.observed not in ("weights", "update"):
+            raise unknown_name("thing to observe", self.observed, ("weights", "update"))
         if self.pools not in ("shared", "disjoint"):
             raise unknown_name("kind of pools", self.pools, ("shared", "disjoint"))
         if not 0 < self.shadow_pool < 0.8:
@@ -243,6 +248,7 @@ def _models(
         rows=settings.rows or round(0.2 * len(pools.shadow)),
         recipe=owner.recipe,
         least_accuracy=0.0,
+        start_seed=streams.integer("global model") if settings.observed == "update" else None,
         seed=streams.integer("shadows"),
     )
     longer = settings.shadow_epochs or owner.recipe.epochs
@@ -267,8 +273,19 @@ def _models(
         place = folder / name / defense.replace(":", "-")
         run_factory(plan, pool, values, pools.evaluation, place, jobs=jobs, progress=progress)
         found = load_shadows(place)
-        made.append(replace(found, stack=owner.released(found.stack, streams.child(name))))
+        released = owner.released(found.stack, streams.child(name))
+        if plan.start_seed is not None:
+            released = _updates(released, first_weights(found.stack.widths, plan.start_seed))
+        made.append(replace(found, stack=released))
     return made[0], made[1]
+
+
+def _updates(stack: Stack, start: Stack) -> Stack:
+    """What clients send back: how far their models moved."""
+    return Stack(
+        tuple(after - before for after, before in zip(stack.weights, start.weights, strict=True)),
+        tuple(after - before for after, before in zip(stack.biases, start.biases, strict=True)),
+    )
 
 
 def _gate(shadows: Shadows, targets: Shadows) -> dict[str, Any]:

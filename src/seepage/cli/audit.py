@@ -61,6 +61,9 @@ def audit(
     rows_per_model: Annotated[
         int | None, typer.Option(help="attack property: rows each is trained on; a fifth of the pool if not given.")
     ] = None,
+    observed: Annotated[
+        str, typer.Option(help="attack property: weights of a model, or the update of a client.")
+    ] = "weights",
     jobs: Annotated[int, typer.Option(help="attack property: processes that train models.")] = 2,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print summary.json on stdout, and nothing else there.")
@@ -160,6 +163,8 @@ def audit(
             "property_text": property_text,
             "classes": integers("--classes", classes),
             "losses": names(loss),
+            "observed": observed,
+            "reader": "deepsets" if observed == "weights" else "flat",  # clients of one server do not shuffle neurons
             "models": models_per_class,
             "rows": rows_per_model,
             "defenses": values["defenses"],

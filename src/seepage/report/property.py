@@ -38,7 +38,7 @@ def gather_property(summary: dict[str, Any]) -> PropertyPage:
     made = summary["models"][0]
     return PropertyPage(
         title=f"Property inference on {data['name']}",
-        lead=f"Rows with {settings['property_text']}: their share, read from the weights of {made['targets']:,} models.",
+        lead=f"Rows with {settings['property_text']}: their share, read from weights of {made['targets']:,} models.",
         headline=_headline(cells, settings["property_text"]),
         shares=_shares(cells),
         cells=cells,

@@ -38,7 +38,8 @@ from seepage.attacks.properties.shards import (
     write_shard,
     write_tensors,
 )
-from seepage.models.stacked_training import Encoded, accuracy, train_stack
+from seepage.models.stack import Stack
+from seepage.models.stacked_training import Encoded, accuracy, first_weights, train_stack
 
 ROWS = "rows.safetensors"
 
@@ -136,7 +137,11 @@ def make_shard(task: Task) -> tuple[int, np.ndarray]:
     if values.dtype != np.bool_:  # a mean is hit nearly; what counts is what the rows have
         shares = [float(values[chosen].mean()) for chosen in rows]
     seeds = [plan.seed_of(model) for model in models]
-    stack = train_stack(plan.recipe, pool, torch.from_numpy(rows), seeds)
+    start = None
+    if plan.start_seed is not None:
+        widths = (pool.width, *plan.recipe.hidden, pool.classes)
+        start = Stack.cat([first_weights(widths, plan.start_seed)] * len(seeds))
+    stack = train_stack(plan.recipe, pool, torch.from_numpy(rows), seeds, start=start)
     plain, balanced = accuracy(stack, evaluation, plan.recipe.slope)
     finite = torch.stack([torch.isfinite(layer).flatten(1).all(1) for layer in (*stack.weights, *stack.biases)]).all(0)
     shadows = Shadows(

@@ -27,6 +27,8 @@ class ShadowPlan:
         least_balanced: the same for the mean over classes; 0 asks for nothing. Where 94 % of rows have one class, an
             accuracy of 0.90 asks for nothing either.
         needed: models of each class that must be good enough.
+        start_seed: all models start from the same weights, those of this seed, as clients of a federation do; None
+            gives each its own.
         shard: models in a file.
         seed: of everything.
     """
@@ -41,6 +43,7 @@ class ShadowPlan:
     least_accuracy: float = 0.90
     least_balanced: float = 0.0
     needed: int = 1
+    start_seed: int | None = None
     shard: int = 256
     seed: int = 0
 
