@@ -17,7 +17,7 @@ from seepage._core import InputError, Progress, Streams, silent, unknown_name
 from seepage.attacks.properties import ShadowPlan, Shadows, encode_rows, load_shadows, run_factory
 from seepage.attacks.properties.losses import LOSSES, classes_of
 from seepage.attacks.properties.meta import FittedMeta, MetaModel
-from seepage.attacks.properties.readers import make_reader
+from seepage.attacks.properties.readers import PROBES, Paths, make_reader
 from seepage.audit.source import Source
 from seepage.audit.spec import Spec
 from seepage.data import Encoder
@@ -63,7 +63,7 @@ class PropertySettings:
     property_text: str
     classes: tuple[int, ...] = (4,)
     losses: tuple[str, ...] = ("sor",)
-    reader: str = "deepsets"
+    reader: str = "paths"
     observed: str = "weights"
     models: int = 256
     rows: int | None = None
@@ -199,7 +199,7 @@ def run_property_audit(
         for cell in _cells(source.name, settings, defense):
             numbers = run.found(cell)
             if numbers is None:
-                fitted = _fitted(cell, settings, shadows, progress)
+                fitted = _fitted(cell, settings, shadows, pools.shadow, progress)
                 run.add(cell, _numbers(cell, fitted, targets))
                 numbers = run.found(cell)
             assert numbers is not None
@@ -300,9 +300,15 @@ def _gate(shadows: Shadows, targets: Shadows) -> dict[str, Any]:
     }
 
 
-def _fitted(cell: PropertyCell, settings: PropertySettings, shadows: Shadows, progress: Progress) -> FittedMeta:
-    meta = MetaModel(reader=make_reader(cell.reader), loss=cell.loss)
+def _fitted(
+    cell: PropertyCell, settings: PropertySettings, shadows: Shadows, pool: Encoded, progress: Progress
+) -> FittedMeta:
     streams = Streams(settings.seed).child("meta", cell.id)
+    reader = make_reader(cell.reader)
+    if isinstance(reader, Paths):  # the attacker has rows of its own to try models with
+        some = torch.from_numpy(streams.numpy("probes").permutation(len(pool))[:PROBES])
+        reader = Paths(rows=pool.take(some).dense())
+    meta = MetaModel(reader=reader, loss=cell.loss)
 
     def labelled(label: str, done: int, total: int, note: str = "") -> None:
         progress(f"{cell.classes} classes, {cell.loss}: {label}", done, total, note)

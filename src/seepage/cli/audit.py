@@ -64,6 +64,9 @@ def audit(
     observed: Annotated[
         str, typer.Option(help="attack property: weights of a model, or the update of a client.")
     ] = "weights",
+    reader: Annotated[
+        str | None, typer.Option(help="attack property: what is seen of a model: paths, deepsets, sorted or flat.")
+    ] = None,
     jobs: Annotated[int, typer.Option(help="attack property: processes that train models.")] = 2,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print summary.json on stdout, and nothing else there.")
@@ -164,7 +167,7 @@ def audit(
             "classes": integers("--classes", classes),
             "losses": names(loss),
             "observed": observed,
-            "reader": "deepsets" if observed == "weights" else "flat",  # clients of one server do not shuffle neurons
+            "reader": reader or ("paths" if observed == "weights" else "flat"),  # a federation does not shuffle neurons
             "models": models_per_class,
             "rows": rows_per_model,
             "defenses": values["defenses"],

@@ -1,8 +1,9 @@
-"""Shadow models for tests, trained in a second or two."""
+"""Shadow models for tests: some that were trained, and many into which a share was planted."""
 
 from __future__ import annotations
 
 import functools
+import itertools
 
 import torch
 from torch import Tensor
@@ -10,13 +11,24 @@ from torch.nn import functional
 
 from seepage.models.stack import Stack
 
-WIDTHS = (6, 5, 4, 2)
-ROWS = 256
-STEPS = 60
+WIDTHS = (4, 4, 3, 2)
+ROWS = 64
+STEPS = 50
 
 
 @functools.cache
 def shadows(count: int, seed: int = 0) -> tuple[Stack, Tensor]:
+    """Untrained networks whose last bias and whose weights of the first column tell a share, and these shares."""
+    generator = torch.Generator().manual_seed(seed)
+    shares = torch.rand(count, generator=generator)
+    stack = random_stack(count, WIDTHS, generator)
+    stack.weights[0][:, :, 0] += 2 * shares[:, None] - 1
+    stack.biases[-1][:, 1] += 2 * shares
+    return stack, shares
+
+
+@functools.cache
+def trained_shadows(count: int, seed: int = 0) -> tuple[Stack, Tensor]:
     """Networks trained on tables in which a share of the rows has the property, and these shares.
 
     Rows with the property have another first column, and more of them are of class 1.
@@ -29,7 +41,7 @@ def shadows(count: int, seed: int = 0) -> tuple[Stack, Tensor]:
     score = 3 * rows[:, :, 0] + rows[:, :, 1] + torch.randn(count, ROWS, generator=generator)
     stack = random_stack(count, WIDTHS, generator)
     parameters = [each.requires_grad_() for each in (*stack.weights, *stack.biases)]
-    optimiser = torch.optim.Adam(parameters, lr=0.02)
+    optimiser = torch.optim.Adam(parameters, lr=0.03)
     for _ in range(STEPS):
         optimiser.zero_grad()
         loss = functional.cross_entropy(outputs(stack, rows).flatten(0, 1), (score > 0).long().flatten())
@@ -40,7 +52,7 @@ def shadows(count: int, seed: int = 0) -> tuple[Stack, Tensor]:
 
 def random_stack(count: int, widths: tuple[int, ...], generator: torch.Generator) -> Stack:
     """Networks that have learnt nothing."""
-    pairs = list(zip(widths, widths[1:], strict=False))
+    pairs = list(itertools.pairwise(widths))
     return Stack(
         tuple(torch.randn(count, o, i, generator=generator) / i**0.5 for i, o in pairs),
         tuple(torch.randn(count, o, generator=generator) / 10 for _, o in pairs),

@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from seepage._core import InputError
 from seepage.attacks.properties.losses import LOSSES, classes_of, levels, make_loss, middles
+from seepage.attacks.properties.plan import ShadowPlan
 
 ALL = list(LOSSES)
 
@@ -25,13 +26,17 @@ def random_outputs(name: str, classes: int, seed: int, rows: int = 20) -> Tensor
     return 3 * torch.randn(rows, make_loss(name, classes).outputs, generator=generator)
 
 
-def test_a_share_on_an_edge_belongs_to_the_lower_class_as_in_the_documents_tables() -> None:
-    percent = torch.arange(101) / 100
-    table = {4: [25, 50, 75], 5: [20, 40, 60, 80], 10: list(range(10, 100, 10)), 20: list(range(5, 100, 5))}
-    for classes, ends in table.items():
-        expected = [sum(share > end for end in ends) for share in range(101)]
-        assert classes_of(percent, classes).tolist() == expected
-        assert classes_of(percent.double(), classes).tolist() == expected
+@pytest.mark.parametrize("classes", [2, 4, 5, 10, 20])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_share_on_an_edge_belongs_to_the_higher_class_as_in_the_shadow_factory(
+    classes: int, dtype: torch.dtype
+) -> None:
+    plan = ShadowPlan(property_text="sex == 'Female'", classes=classes)
+    for count in (60, 100, 11_971):
+        for label in range(classes):
+            fewest, most = plan.whole_rows(label, count)
+            ends = torch.tensor([fewest, most], dtype=dtype) / count
+            assert classes_of(ends, classes).tolist() == [label, label]
 
 
 def test_the_middles_are_those_of_the_documents_table() -> None:

@@ -1,7 +1,7 @@
 """How a meta-model's answer is trained and read: the five losses of document 003 (section 3.2.3), and a share.
 
-A class is a range of shares. Of four classes, class 0 is 0 to 25 %, class 1 above 25 to 50 %, and so on: a share on an
-edge belongs to the lower class, as in the document's tables. The document counts classes from 1, this code from 0.
+A class is a range of shares. Of four classes, class 0 is from 0 to below 25 %, the last one from 75 to 100 %: a share on
+an edge belongs to the higher class, as the shadow factory has it. The document counts classes from 1, this code from 0.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ def classes_of(shares: Tensor, classes: int) -> Tensor:
     """The class of each share.
 
     Example:
-        >>> classes_of(torch.tensor([0.0, 0.25, 0.26, 1.0]), 4).tolist()
+        >>> classes_of(torch.tensor([0.0, 0.24, 0.25, 1.0]), 4).tolist()
         [0, 0, 1, 3]
     """
-    return (torch.ceil(shares * classes - _EDGE) - 1).clamp(0, classes - 1).long()
+    return torch.floor(shares * classes + _EDGE).clamp(0, classes - 1).long()
 
 
 def middles(classes: int) -> Tensor:
@@ -177,6 +177,10 @@ class CORAL:
 
     def layer(self, features: int) -> nn.Module:
         made: nn.Module = CoralLayer(features, self.classes)
+        # NOTE[DIFF] The package starts the thresholds between 0 and 1. With many classes they then need thousands of
+        # steps to move apart; here they start where a model that knows nothing but the classes' frequency has them.
+        above = torch.arange(self.outputs, 0, -1) / self.classes
+        made.load_state_dict({"coral_bias": above.logit()}, strict=False)
         return made
 
     def loss(self, outputs: Tensor, shares: Tensor) -> Tensor:

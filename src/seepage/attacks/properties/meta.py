@@ -20,6 +20,7 @@ LEAST = 10  # shadows
 CLIP = 1.0  # largest norm of a gradient
 WARM = 0.1  # part of the steps in which the rate rises
 READ = 512  # models read at once where nothing is learnt
+STANDARD = 4096  # shadows that means and deviations are taken from; all of them would be a second copy in memory
 _TINY = 1e-6  # of a probability, before its logarithm is taken
 
 
@@ -109,18 +110,19 @@ class MetaModel:
         loss = make_loss(self.loss, classes)
         check_shadows(stack, shares, classes)
         shadows = _Shadows(self.reader.parts(stack), shares.float())
-        train, validation, calibration = (shadows.take(chosen) for chosen in self._cut(shares, streams))
+        train, validation, calibration = self._cut(shares, streams)
         with scoped_randomness(streams.integer("weights")):
-            network = self._network(loss, train.parts)
-        course = _train(self, network, loss, train, validation, streams, progress)
-        outputs = outputs_of(network, calibration.parts)
+            network = self._network(loss, take(shadows.parts, train[:STANDARD]))
+        course = _train(self, network, loss, shadows, train, validation, streams, progress)
+        held_out = shadows.take(calibration)
+        outputs = outputs_of(network, held_out.parts)
         return FittedMeta(
             reader=self.reader,
             loss=loss,
             widths=stack.widths,
             network=network,
-            temperature=_temperature(loss, outputs, classes_of(calibration.shares, classes)),
-            reach=_reach(loss, outputs, calibration.shares, self.coverage),
+            temperature=_temperature(loss, outputs, classes_of(held_out.shares, classes)),
+            reach=_reach(loss, outputs, held_out.shares, self.coverage),
             course=course,
         )
 
@@ -144,6 +146,7 @@ class MetaModel:
             blocks = np.array_split(left, max(1, round(part * len(shares))))
             picked.append(np.array([generator.choice(block) for block in blocks]))
             left = left[~np.isin(left, picked[-1])]
+        left = generator.permutation(left)
         return torch.from_numpy(left), torch.from_numpy(picked[0]), torch.from_numpy(picked[1])
 
 
@@ -233,8 +236,9 @@ def _train(
     settings: MetaModel,
     network: nn.Module,
     loss: Loss,
-    train: _Shadows,
-    validation: _Shadows,
+    shadows: _Shadows,
+    train: Tensor,
+    validation: Tensor,
     streams: Streams,
     progress: Progress,
 ) -> tuple[tuple[float, float], ...]:
@@ -242,8 +246,8 @@ def _train(
     generator = torch.Generator().manual_seed(streams.integer("order"))
     parameters = list(network.parameters())
     optimiser = torch.optim.AdamW(parameters, lr=settings.rate, weight_decay=settings.weight_decay)
-    count = len(train.shares)
-    total = settings.epochs * math.ceil(count / settings.batch_size)
+    held_out = shadows.take(validation)
+    total = settings.epochs * math.ceil(len(train) / settings.batch_size)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: _rise_and_fall(step / total))
     course: list[tuple[float, float]] = []
     best, state = math.inf, network.state_dict()
@@ -252,8 +256,8 @@ def _train(
         for epoch in range(settings.epochs):
             network.train()
             losses = []
-            for chosen in torch.split(torch.randperm(count, generator=generator), settings.batch_size):
-                batch = train.take(chosen)
+            for chosen in torch.split(torch.randperm(len(train), generator=generator), settings.batch_size):
+                batch = shadows.take(train[chosen])
                 value = loss.loss(network(batch.parts), batch.shares)
                 optimiser.zero_grad()
                 value.backward()  # type: ignore[no-untyped-call]
@@ -261,8 +265,8 @@ def _train(
                     optimiser.step()
                 schedule.step()
                 losses.append(value.item() * len(chosen))
-            now = loss.loss(outputs_of(network, validation.parts), validation.shares).item()
-            course.append((sum(losses) / count, now))
+            now = loss.loss(outputs_of(network, held_out.parts), held_out.shares).item()
+            course.append((sum(losses) / len(train), now))
             waited += 1
             if now < best:  # never so for NaN
                 best, waited = now, 0
