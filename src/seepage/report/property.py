@@ -73,7 +73,7 @@ def _best(cells: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         best = found.get(cell["classes"])
         if best is None or cell["accuracy"]["mean"] > best["accuracy"]["mean"]:
             found[cell["classes"]] = cell
-    return list(found.values())
+    return [found[classes] for classes in sorted(found)]
 
 
 def _headline(cells: Sequence[dict[str, Any]], asked: str) -> str:
@@ -121,6 +121,12 @@ def _granularity(cells: Sequence[dict[str, Any]]) -> Plot | None:
                 y=[100 * cell["accuracy"]["mean"] for cell in points],
                 mode="lines+markers",
                 name=html.escape(name),
+                error_y={
+                    "type": "data",
+                    "symmetric": False,
+                    "array": [100 * _reach(cell["accuracy"], "high") for cell in points],
+                    "arrayminus": [100 * _reach(cell["accuracy"], "low") for cell in points],
+                },
                 line={"color": palette.lines[number % len(palette.lines)]},
                 marker={"size": 9},
             )
@@ -138,6 +144,10 @@ def _granularity(cells: Sequence[dict[str, Any]]) -> Plot | None:
         return figure
 
     return drawn("plot-granularity", description, draw, height, 320)
+
+
+def _reach(value: dict[str, Any], end: str) -> float:
+    return 0.0 if value[end] is None else abs(value[end] - value["mean"])
 
 
 def _confusion(cell: dict[str, Any]) -> Plot:
