@@ -1,7 +1,8 @@
 """How a meta-model's answer is trained and read: the five losses of document 003 (section 3.2.3), and a share.
 
-A class is a range of shares. Of four classes, class 0 is from 0 to below 25 %, the last one from 75 to 100 %: a share on
-an edge belongs to the higher class, as the shadow factory has it. The document counts classes from 1, this code from 0.
+A class is a range of shares. Of four classes, class 0 is from 0 to below 25 %, the last one from 75 to 100 %: a share
+on an edge belongs to the higher class, as the shadow factory has it. The document counts classes from 1, this code
+from 0.
 """
 
 from __future__ import annotations
