@@ -42,15 +42,13 @@ def test_a_line_has_an_interval_where_there_are_trials() -> None:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Thirty random pictures."""
+    """Sixty random pictures."""
 
     def pictures(rows: int, begin: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
         random = torch.Generator().manual_seed(begin)
         return torch.rand(rows, 784, generator=random), torch.randint(0, 10, (rows,), generator=random)
 
-    monkeypatch.setattr(cafe, "ROWS", 30)
-    monkeypatch.setattr(cafe, "BATCH", 10)
-    monkeypatch.setattr(cafe.Scene, "batch", 10)
+    monkeypatch.setattr(cafe, "ROWS", 60)
     monkeypatch.setattr(cafe, "digits", pictures)
 
 

@@ -161,7 +161,7 @@ def audit(
         values = read_plan(plan) | {key: value for key, value in values.items() if _given(context, key)}
     if values.get("data") is None:
         raise InputError("Which table is to be audited? Name it with --data, or in a plan with --plan.")
-    if values["attacks"] == ("property",):
+    if values.get("attacks") == ("property",):
         asked = {
             "property_text": property_text,
             "classes": integers("--classes", classes),
@@ -170,7 +170,7 @@ def audit(
             "reader": reader or ("paths" if observed == "weights" else "flat"),  # a federation does not shuffle neurons
             "models": models_per_class,
             "rows": rows_per_model,
-            "defenses": values["defenses"],
+            "defenses": values.get("defenses", ("none",)),
             "seed": seed,
         }
         request = prepare(values | {"attacks": ("exact",), "defenses": ("none",)})[0]
