@@ -280,8 +280,8 @@ def test_adding_a_defence_changes_nothing_else() -> None:
 
 def test_noise_hides_rows_and_costs_utility() -> None:
     summary = audited(
-        attacks=SHORT, defenses=("none", "gaussian_noise:10"), batch_sizes=1, exposure=5, learning_rate=0.05,
-        attack_options={"steps": 60},
+        attacks="fast:restarts=2:steps=100", defenses=("none", "gaussian_noise:10"), batch_sizes=1, exposure=1.5,
+        learning_rate=0.05, attack_points=("initialized", "final"), trials=2,
     )  # fmt: skip
     read = {cell["defense"]: cell["metrics"]["accuracy"]["mean"] for cell in summary.cells[::2]}
     assert read["none"] > read["gaussian_noise:deviation=10"] + 0.2
@@ -290,13 +290,13 @@ def test_noise_hides_rows_and_costs_utility() -> None:
 
 
 def test_dp_sgd_states_epsilon_for_every_client() -> None:
-    document = audited(defenses=("none", "dp_sgd:clip=1:noise=1", "dp_sgd:noise=0")).document
+    document = audited(attacks=FEW, defenses=("none", "dp_sgd:clip=1:noise=1", "dp_sgd:noise=0")).document
     promised = [entry for entry in document["privacy"] if entry["defense"] == "dp_sgd:clip=1:noise=1"]
     assert [entry["client"] for entry in promised] == [0, 1, 2]
     assert all(0 < entry["epsilon"] < 100 and entry["delta"] == 1e-5 for entry in promised)
     assert all(entry["steps"] == entry["rounds"] for entry in promised)
     assert [entry["epsilon"] for entry in document["privacy"] if entry["defense"] == "dp_sgd:noise=0"] == [None] * 3
-    assert audited().document["privacy"] == []
+    assert audited(attacks=FEW).document["privacy"] == []
 
 
 def test_the_threat_model_says_what_is_known_of_a_defence() -> None:

@@ -19,6 +19,7 @@ model = "linear"
 defenses = ["none", "top_k:0.5"]
 batch_sizes = [2]
 attack_points = ["initialized"]
+attacks = ["fast:restarts=2"]
 attack_options = {steps = 3}
 local_statistics = false
 exposure = 0

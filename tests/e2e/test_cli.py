@@ -17,7 +17,7 @@ from tests import cases
 
 FAST = [
     "--trials", "2", "--clients", "2", "--exposure", "0", "--attack-points", "initialized",
-    "--batch-size", "2", "--attack-option", "steps=5",
+    "--batch-size", "2", "--attacks", "fast:restarts=2", "--attack-option", "steps=5",
 ]  # fmt: skip
 
 

@@ -7,13 +7,19 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from seepage._core import InputError
-from seepage.attacks.properties.readers import READERS, DeepSets, Flat, Paths, Reader, Sorted, make_reader, take
+from seepage.attacks.properties.readers import READERS, DeepSets, Flat, Joined, Paths, Reader, Sorted, make_reader, take
 from seepage.models import scoped_randomness
 from seepage.models.stack import Stack
 from tests.attacks.properties.shadows import outputs, permuted, random_stack
 
 WIDTHS = (5, 6, 4, 3, 2)
-INVARIANT: list[Reader] = [DeepSets(), Paths(), Paths(rows=torch.randn(7, WIDTHS[0])), Sorted()]
+INVARIANT: list[Reader] = [
+    DeepSets(),
+    Paths(),
+    Paths(rows=torch.randn(7, WIDTHS[0], generator=torch.Generator().manual_seed(0))),
+    Joined(),
+    Sorted(),
+]
 
 
 def models(seed: int, count: int = 4, widths: tuple[int, ...] = WIDTHS) -> Stack:
@@ -44,7 +50,7 @@ def test_the_order_of_hidden_neurons_does_not_matter(reader: Reader, seed: int, 
     assert torch.allclose(one, two, atol=1e-9)
 
 
-@pytest.mark.parametrize("reader", [DeepSets(), Paths()], ids=["deepsets", "paths"])
+@pytest.mark.parametrize("reader", [DeepSets(), Paths(), Joined()], ids=["deepsets", "paths", "joined"])
 def test_what_does_matter_is_seen(reader: Reader) -> None:
     stack = models(0)
     columns, swapped = torch.tensor([1, 0, 2, 3, 4]), torch.tensor([1, 0])

@@ -1,9 +1,10 @@
 """Networks that read networks: what a meta-model sees of a model's weights (document 003, section 3.2.2).
 
-Four readers, of which two do not care in which order a model's hidden neurons stand:
+All but the last give the same answer in whatever order a model's hidden neurons stand:
 
     deepsets    each layer is a set of neurons, as in the document
-    paths       how the model's outputs answer to its inputs; ours, and the one that learns most from few shadows
+    paths       how the model's outputs answer to its inputs; ours
+    joined      both of these side by side
     sorted      all weights in a row, neurons sorted first
     flat        all weights in a row
 """
@@ -11,7 +12,7 @@ Four readers, of which two do not care in which order a model's hidden neurons s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import torch
@@ -201,6 +202,29 @@ class _Answers(nn.Module):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Joined:
+    """Sets and paths side by side: they see different things, and together tell more than either."""
+
+    sets: DeepSets = field(default_factory=DeepSets)
+    paths: Paths = field(default_factory=Paths)
+
+    def parts(self, stack: Stack) -> Parts:
+        return (*self.sets.parts(stack), *self.paths.parts(stack))
+
+    def network(self, parts: Parts) -> nn.Module:
+        return _Both(self.sets.network(parts[:-1]), self.paths.network(parts[-1:]))
+
+
+class _Both(nn.Module):
+    def __init__(self, sets: nn.Module, paths: nn.Module) -> None:
+        super().__init__()
+        self.sets, self.paths = sets, paths
+
+    def forward(self, parts: Parts) -> Tensor:
+        return torch.cat([self.sets(parts[:-1]), self.paths(parts[-1:])], 1)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Sorted:
     """All weights in a row, hidden neurons sorted by the sum of their incoming weights (Ganju et al. 2018)."""
 
@@ -261,9 +285,10 @@ def take(parts: Parts, models: Tensor) -> Parts:
     return tuple(part[models] for part in parts)
 
 
-READERS: dict[str, type[DeepSets] | type[Paths] | type[Sorted] | type[Flat]] = {
+READERS: dict[str, type[DeepSets] | type[Paths] | type[Joined] | type[Sorted] | type[Flat]] = {
     "deepsets": DeepSets,
     "paths": Paths,
+    "joined": Joined,
     "sorted": Sorted,
     "flat": Flat,
 }
