@@ -29,6 +29,7 @@ from torch.optim.adam import adam
 
 from seepage._core import InputError, Streams
 from seepage.models.stack import Stack
+from seepage.models.stacked_privacy import Noise, clip_errors
 
 CHUNK = 128  # models trained together; fewer leave time between the calls, more do not fit into the cache
 EVALUATED = 4096  # rows that go through a network at once
@@ -47,6 +48,8 @@ class Recipe:
         batch_size: rows of a step; the last batch of an epoch may be smaller.
         rate: of Adam.
         slope: of the leaky ReLU below zero.
+        clip: DP-SGD: the longest that a row's gradient may be; None clips nothing.
+        noise: DP-SGD: deviation of the noise on a batch's summed gradient, in clips.
     """
 
     hidden: tuple[int, ...] = (32, 16, 8)
@@ -54,6 +57,8 @@ class Recipe:
     batch_size: int = 64
     rate: float = 1e-3
     slope: float = 0.01
+    clip: float | None = None
+    noise: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.hidden or min(self.hidden) < 1:
@@ -64,6 +69,12 @@ class Recipe:
             raise InputError(
                 f"The rate is {self.rate} and the slope {self.slope}; both must be positive, the slope <= 1."
             )
+        if self.clip is not None and not 0 < self.clip < math.inf:
+            raise InputError(f"The clipping norm is {self.clip:g}; it must be above 0.")
+        if not 0 <= self.noise < math.inf:
+            raise InputError(f"The noise multiplier is {self.noise:g}; it must be 0 or above.")
+        if self.noise and self.clip is None:
+            raise InputError(f"The noise multiplier is {self.noise:g}, but noise needs a clipping norm; set clip too.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,11 +170,11 @@ def train_stack(
     table = replace(table, numbers=functional.pad(table.numbers, (0, 1), value=1.0))  # the bias is its weight
     trained = []
     for models in torch.split(torch.arange(len(rows)), chunk):
-        nets = _Nets(start.take(models), table.numbers.shape[1] - 1, recipe)
+        nets = _Nets(start.take(models), table, recipe, [seeds[model] for model in models.tolist()])
         for epoch in range(recipe.epochs):
             order = rows[models] if epoch == 0 else _reordered(rows, models, seeds, epoch)
             for batch in torch.split(order, recipe.batch_size, 1):
-                nets.step(table, batch)
+                nets.step(batch)
         trained.append(nets.stack())
     return Stack.cat(trained)
 
@@ -259,7 +270,9 @@ class _Nets:
     whole vectors, which is ten times faster than over two numbers at a time.
     """
 
-    def __init__(self, start: Stack, numeric: int, recipe: Recipe) -> None:
+    def __init__(self, start: Stack, table: Encoded, recipe: Recipe, seeds: Sequence[int]) -> None:
+        """``table`` already has its column of ones."""
+        numeric = table.numbers.shape[1] - 1
         first = start.weights[0].transpose(1, 2)  # (models, in, out)
         self.models, self.hidden = len(start), first.shape[2]
         unknown = torch.zeros(self.models, 1, self.hidden)  # a category nobody knows adds nothing
@@ -267,16 +280,30 @@ class _Nets:
         self.dense = torch.cat([first[:, :numeric], start.biases[0][:, None]], 1)
         self.weights = [weight.clone() for weight in start.weights[1:]]
         self.biases = [bias[:, :, None].clone() for bias in start.biases[1:]]
-        self.adam = _Adam([self.looked_up, self.dense, *self.weights, *self.biases], recipe.rate)
-        self.slope = recipe.slope
+        parameters = [self.looked_up, self.dense, *self.weights, *self.biases]
+        self.adam = _Adam(parameters, recipe.rate)
+        self.slope, self.clip = recipe.slope, recipe.clip
         self.lookups: dict[int, _Lookup] = {}
         self.classes = torch.arange(start.widths[-1])[:, None]
         self.shift = torch.arange(self.models, dtype=torch.int32)[:, None] * self.looked_up.shape[1]
+        self.table = table
+        self.deviation = recipe.noise * (recipe.clip or 0.0)
+        self.noise = Noise(seeds, parameters) if self.deviation else None
+        if self.clip is not None:  # squared norms of rows as the first layer sees them
+            self.row_sizes = table.numbers.square().sum(1) + (table.places < table.onehot).sum(1)
 
     @torch.no_grad()
-    def step(self, table: Encoded, rows: Tensor) -> None:
+    def step(self, rows: Tensor) -> None:
         """One batch of every model. ``rows``: (models, batch)."""
-        batch, chosen = rows.shape[1], rows.reshape(-1)
+        self.backward(rows, rows.shape[1])
+        if self.noise is not None:
+            self.noise.add(self.deviation / rows.shape[1])
+            self.looked_up.grad[:, -1] = 0.0  # type: ignore[index]
+        self.adam.step()
+
+    def backward(self, rows: Tensor, divisor: int) -> None:
+        """Set every ``grad`` to the sum of the rows' gradients, clipped if so asked, over ``divisor``."""
+        table, batch, chosen = self.table, rows.shape[1], rows.reshape(-1)
         lookup = self._lookup(batch, table.places.shape[1])
         torch.index_select(table.places, 0, chosen, out=lookup.places)
         lookup.places.view(self.models, -1).add_(self.shift)
@@ -289,19 +316,22 @@ class _Nets:
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             signals.append(functional.leaky_relu_(torch.baddbmm(bias, weight, signals[-1]), self.slope))
         error = torch.softmax(torch.baddbmm(self.biases[-1], self.weights[-1], signals[-1]), 1)
-        error.sub_((labels == self.classes).float()).div_(batch)  # (models, classes, batch)
-
-        for layer in reversed(range(len(self.weights))):
-            weight, bias = self.weights[layer], self.biases[layer]
-            weight.grad, bias.grad = torch.bmm(error, signals[layer].transpose(1, 2)), error.sum(2, keepdim=True)
-            if layer > 0:
-                error = _before_relu(torch.bmm(weight.transpose(1, 2), error), signals[layer], self.slope)
-        error = torch.bmm(error.transpose(1, 2), self.weights[0])  # (models, batch, hidden), as the lookups are
+        errors = [error.sub_((labels == self.classes).float()).div_(divisor)]  # (models, classes, batch)
+        for layer in reversed(range(1, len(self.weights))):
+            error = torch.bmm(self.weights[layer].transpose(1, 2), errors[0])
+            errors.insert(0, _before_relu(error, signals[layer], self.slope))
+        error = torch.bmm(errors[0].transpose(1, 2), self.weights[0])  # (models, batch, hidden), as the lookups are
         error = _before_relu(error, first, self.slope)
+        if self.clip is not None:
+            sizes = [signal.square().sum(1).add_(1.0) for signal in signals]
+            entering = self.row_sizes.index_select(0, chosen).view(self.models, batch)
+            clip_errors([error.transpose(1, 2), *errors], [entering, *sizes], self.clip / divisor)
+
+        for weight, bias, later, signal in zip(self.weights, self.biases, errors, signals, strict=True):
+            weight.grad, bias.grad = torch.bmm(later, signal.transpose(1, 2)), later.sum(2, keepdim=True)
         self.dense.grad = torch.bmm(numbers.transpose(1, 2), error)
         self.looked_up.grad = lookup.scattered(error).view_as(self.looked_up)
         self.looked_up.grad[:, -1] = 0.0
-        self.adam.step()
 
     def _lookup(self, batch: int, columns: int) -> _Lookup:
         """The buffers of this batch size: there are two, as the last batch is smaller."""
