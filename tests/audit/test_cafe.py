@@ -23,6 +23,8 @@ def test_closed_form_reads_everybody_and_the_report_says_so(tmp_path: Path) -> N
     assert (cell["attack"], cell["rows_exact"], cell["rows"]) == ("cafe_closed_form", 60, 60)
     page = (out / "report.html").read_text()
     assert "which rows it chose for the batch" in page
+    assert "How a server reads rows in vertical learning" in page
+    assert "The server saw 66 batches of 60 people." in page
 
 
 def test_fake_gradients_are_a_defence_that_can_be_named(tmp_path: Path) -> None:
@@ -37,7 +39,13 @@ def test_noise_on_every_row_hides_people(tmp_path: Path) -> None:
     words = [*SMALL, "--defense", "dp_sgd:clip=1:noise=1,gaussian_noise:0.1", "--trials", "1"]
     result = CliRunner().invoke(app, ["audit", *words, "--out", str(tmp_path / "run")], catch_exceptions=False)
     assert result.exit_code == 0
-    assert [cell["rows_exact"] for cell in Run.open(tmp_path / "run").summary().cells] == [0, 0]
+    summary = Run.open(tmp_path / "run").summary()
+    assert [cell["rows_exact"] for cell in summary.cells] == [0, 0]
+    noisy, _ = summary.document["vertical"]["losses"]  # what each defence costs stands beside what it hides
+    assert noisy["defense"].startswith("dp_sgd")
+    assert noisy["points"][0][0] == 0
+    assert noisy["points"][-1][0] == 66
+    assert "What each defence costs" in (tmp_path / "run" / "report.html").read_text()
 
 
 @pytest.mark.parametrize(

@@ -214,6 +214,12 @@ def test_no_setting_at_all() -> None:
     assert len(page.columns) == len(COLUMNS)
 
 
+def test_of_hundreds_of_columns_those_at_risk_are_shown_and_the_rest_counted() -> None:
+    shown = gather(a_summary(records_of(a_cell()), many_columns(784)))
+    assert (len(shown.columns), shown.columns_left_out) == (240, 544)
+    assert all(column.sensitive for column in shown.columns[:20])
+
+
 def test_no_numeric_columns() -> None:
     columns = [column for column in many_columns(6) if column["kind"] != "numeric"]
     (leak,) = gather(a_summary(records_of(a_cell(), columns=columns), columns)).leaks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from seepage.data import Encoder, Statistics, Table
 from seepage.data.split import stratified_order
 from seepage.federation import Truth
 from seepage.federation.vertical.indices import RemappedIds
+from seepage.federation.vertical.losses import training_losses
 from seepage.federation.vertical.shared import SharedLayers
 from seepage.metrics import Evaluator, Reference, psnr
 from seepage.models import Parameters
@@ -28,32 +30,48 @@ from seepage.results import ATTACK, WHOLE, Cell, Measure, Record, Run
 
 SHOWN = 15  # people whose rows are revealed, if that is asked for
 EXTRA = 1.1  # batches for each person: as many as there are people determine them, a few more make it well-conditioned
+POINTS = 10  # of a curve of training losses
+
+
+@dataclass
+class Recovered:
+    """What was read, what the model was worth, what training with each defence cost, and rows that may be shown."""
+
+    records: list[Record] = field(default_factory=list)
+    utility: list[dict[str, Any]] = field(default_factory=list)
+    losses: list[dict[str, Any]] = field(default_factory=list)
+    revealed: list[dict[str, Any]] = field(default_factory=list)
+
+    def __iadd__(self, other: Recovered) -> Recovered:
+        for each in fields(self):
+            getattr(self, each.name).extend(getattr(other, each.name))
+        return self
 
 
 def run_vertical_audit(
     source: Source, settings: Settings, *, run: Run | None = None, progress: Progress = silent
-) -> tuple[list[Record], list[dict[str, Any]], list[dict[str, Any]]]:
-    """Every cell: one stream of batches feeds all attacks at once. Returns records, utility and revealed rows."""
-    records: list[Record] = []
-    utility: list[dict[str, Any]] = []
-    revealed: list[dict[str, Any]] = []
+) -> Recovered:
+    """Every cell: one stream of batches feeds all attacks at once."""
+    found = Recovered()
     for model in settings.models:
         for defense in settings.defenses:
             for batch_size in settings.batch_sizes:
                 for repeat in range(settings.recoveries):
-                    found, losses, pairs = _recover(source, settings, model, defense, batch_size, repeat, progress)
-                    records += found
-                    utility += losses
-                    revealed += pairs
+                    found += _recover(source, settings, model, defense, batch_size, repeat, progress)
     if run is not None:
-        for cell in {record.cell for record in records}:
-            run.add([record for record in records if record.cell == cell])
-    return records, utility, revealed
+        for cell in {record.cell for record in found.records}:
+            run.add([record for record in found.records if record.cell == cell])
+    return found
+
+
+def batches_seen(settings: Settings) -> int:
+    """How many batches the server sees."""
+    return settings.batches or round(EXTRA * settings.people)
 
 
 def _recover(
     source: Source, settings: Settings, model: str, defense: str, batch_size: int, repeat: int, progress: Progress
-) -> tuple[list[Record], list[dict[str, Any]], list[dict[str, Any]]]:
+) -> Recovered:
     streams = Streams(settings.seed).child("vertical", repeat)
     people = drawn(source.table, settings.people, streams.numpy("people"))
     encoder, learner = make_parts(source, settings, model, seed=streams.integer("parameters"))
@@ -74,21 +92,18 @@ def _recover(
         space=Space(layout=encoder.layout),
         fixed=not training,
     )
-    count = settings.batches or round(EXTRA * len(people))
+    count = batches_seen(settings)
     states = {name: _start(attack, scene, streams.child(name)) for name, attack in attacks.items()}
     seconds = dict.fromkeys(states, 0.0)
     workers = make_vertical_defense(defense, learner)
-    losses = []
+    found = Recovered()
+    head = {"protocol": settings.protocol, "model": model, "defense": defense, "batch_size": batch_size}
+    points = [(0, float(learner.loss(learner.initial(), x, y)))]
+    every = max(1, count // POINTS)
 
     def watch(number: int, parameters: Parameters) -> None:
-        if training and number == count:
-            loss = float(learner.loss(parameters, x, y))
-            losses.append(
-                {"protocol": settings.protocol, "model": model, "defense": defense, "batch_size": batch_size}
-                | {"repeat": repeat, "parameters": learner.size, "attack_point": "while training", "round": number}
-                | {"exposure": dict.fromkeys(("min", "mean", "max"), number * batch_size / len(x))}
-                | {"validation": {"loss": loss}}
-            )
+        if training and (number % every == 0 or number == count):
+            points.append((number, float(learner.loss(parameters, x, y))))
 
     label = f"batches of {batch_size}"
     updates = protocol.stream(
@@ -103,8 +118,21 @@ def _recover(
             seconds[name] += time.perf_counter() - begin
         if number % 20 == 0 or number == count:
             progress(label, number, count)
+    if training:
+        found.utility.append(
+            head
+            | {"repeat": repeat, "parameters": learner.size, "attack_point": "while training", "round": count}
+            | {"exposure": dict.fromkeys(("min", "mean", "max"), count * batch_size / len(x))}
+            | {"validation": {"loss": points[-1][1]}}
+        )
+    elif settings.defended and repeat == 0:  # the weights were fixed: what the defence costs is measured beside
+        trained = SharedLayers(batch_size=batch_size, rate=settings.learning_rate)
+        how: dict[str, Any] = {"gradients": workers.gradients, "defend": workers.defend, "every": every}
+        progress("training loss", 0, 1)
+        points = training_losses(trained, learner, x, y, count, streams, **how)
+    if len(points) > 1 and repeat == 0:
+        found.losses.append(head | {"learning_rate": settings.learning_rate, "points": [list(each) for each in points]})
     truth = Truth(rows=people, encoder=encoder, statistics=statistics, client_rows=people)
-    records, pairs = [], []
     for name, state in states.items():
         begin = time.perf_counter()
         recovery = state.recover()
@@ -119,10 +147,11 @@ def _recover(
             defense=defense,
         )
         numbered = not isinstance(workers.ids, RemappedIds)
-        records.append(_record(cell, repeat, count, recovery, truth, x, settings, streams, seconds[name], numbered))
+        record = _record(cell, repeat, count, recovery, truth, x, settings, streams, seconds[name], numbered)
+        found.records.append(record)
         if settings.reveal and repeat == 0:
-            pairs += _pairs(cell, recovery, people, encoder, statistics)
-    return records, losses, pairs
+            found.revealed += _pairs(cell, recovery, people, encoder, statistics)
+    return found
 
 
 def drawn(table: Table, count: int, generator: np.random.Generator) -> Table:

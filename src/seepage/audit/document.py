@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from seepage.audit.cafe import batches_seen
 from seepage.audit.explain import explain
 from seepage.audit.runner import Findings
 from seepage.audit.settings import Settings
@@ -44,6 +45,12 @@ def make_summary(
         "applicability": [] if settings.protocol == "vertical" else explain(source, settings, findings.records),
         "not_tested": not_tested(settings),
     }
+    if settings.protocol == "vertical":
+        document["vertical"] = {
+            "people": settings.people,
+            "batches": batches_seen(settings),
+            "losses": findings.losses,
+        }
     if settings.reveal:
         document["revealed"] = findings.revealed
     return Summary(document)

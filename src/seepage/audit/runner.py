@@ -32,6 +32,7 @@ class Findings:
     records: list[Record] = field(default_factory=list)
     utility: list[dict[str, Any]] = field(default_factory=list)
     privacy: list[dict[str, Any]] = field(default_factory=list)
+    losses: list[dict[str, Any]] = field(default_factory=list)
     revealed: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -61,8 +62,8 @@ def run_audit(source: Source, settings: Settings, *, run: Run | None = None, pro
     A federation is trained once for each model, defence and batch size, and attacked at every point by every attack.
     """
     if settings.protocol == "vertical":
-        records, utility, revealed = run_vertical_audit(source, settings, run=run, progress=progress)
-        return Findings(records=records, utility=utility, revealed=revealed)
+        found = run_vertical_audit(source, settings, run=run, progress=progress)
+        return Findings(records=found.records, utility=found.utility, losses=found.losses, revealed=found.revealed)
     attacks = {name: make_attack(name, settings.attack_options) for name in settings.attacks}
     findings = Findings()
     for choice in _choices(settings):

@@ -14,6 +14,7 @@ from seepage.report import words
 from seepage.report.applicability import Applicability, gather_applicability
 from seepage.report.pictures import drawn_picture, is_picture
 from seepage.report.privacy import Promise, gather_promises
+from seepage.report.recovery import RecoveryView, gather_recovery
 from seepage.report.trends import Trend, gather_trends
 from seepage.report.trust import TrustView, gather_trust
 from seepage.report.utility import UtilityView, gather_utility
@@ -28,6 +29,7 @@ CHOSEN = (
     "defense",
 )  # what an engineer chooses; the rest is the attacker's
 REVEALED_LIMIT = 100
+COLUMNS_LIMIT = 240  # those most at risk: a page with hundreds more is slow to open, and nobody reads them
 _CELL = tuple(field.name for field in fields(Cell))
 _NEEDED = (
     "name",
@@ -116,7 +118,9 @@ class Page:
     audited: str
     verdict: Verdict
     leaks: tuple[Leak, ...]
+    recovery: RecoveryView | None
     columns: tuple[ColumnView, ...]
+    columns_left_out: int
     trust: TrustView | None
     applicability: Applicability | None
     choices: tuple[Choice, ...]
@@ -150,6 +154,7 @@ def gather(summary: Summary) -> Page:
     first = choices[0] if len(choices) > 1 and not choices[0].unmeasured else None
     safest = (first.label, first.worst) if first and first.worst else None
     revealed = document.get("revealed") or []
+    columns = gather_columns(document["dataset"]["columns"], leaks, summary.cells)
     pictures = [entry for entry in revealed if is_picture(entry["truth"])]
     revealed = [entry for entry in revealed if not is_picture(entry["truth"])]
     return Page(
@@ -157,7 +162,9 @@ def gather(summary: Summary) -> Page:
         audited=_audited(document["dataset"], leaks),
         verdict=conclude(leaks, _worst_columns(leaks, summary.cells), safest),
         leaks=leaks,
-        columns=gather_columns(document["dataset"]["columns"], leaks, summary.cells),
+        recovery=gather_recovery(document, leaks),
+        columns=columns[:COLUMNS_LIMIT],
+        columns_left_out=max(len(columns) - COLUMNS_LIMIT, 0),
         trust=gather_trust(leaks, summary.cells, document["settings"]),
         applicability=gather_applicability(document.get("applicability") or []),
         choices=choices,

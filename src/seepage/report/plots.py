@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from seepage.report import words
 from seepage.report.gather import ColumnView, Page
+from seepage.report.recovery import RecoveryView
 from seepage.report.trends import Trend
 from seepage.report.trust import TrustGroup
 from seepage.report.utility import UtilityView
@@ -355,12 +356,43 @@ def _utility(view: UtilityView, palette: Palette, height: int) -> go.Figure:
     return figure
 
 
+def losses(view: RecoveryView | None) -> Plot | None:
+    """Training losses with each defence, over the batches seen."""
+    if view is None or not view.losses:
+        return None
+    description = (
+        f"Line plot of the training loss over {words.count(view.batches)} batches, one line for each defence: "
+        f"{', '.join(each.label for each in view.losses)}. The table below holds the same numbers."
+    )
+    return drawn("plot-losses", description, lambda palette: _losses(view, palette, 360), 360, 280)
+
+
+def _losses(view: RecoveryView, palette: Palette, height: int) -> go.Figure:
+    figure = go.Figure()
+    for index, line in enumerate(view.losses):
+        color = palette.lines[index % len(palette.lines)]
+        figure.add_scatter(
+            x=[seen for seen, _ in line.points],
+            y=[loss for _, loss in line.points],
+            mode="lines+markers",
+            name=_text(line.label, LABEL_LENGTH),
+            line={"color": color},
+            marker={"size": 8, "color": color, "symbol": _LINE_SYMBOLS[index % len(_LINE_SYMBOLS)]},
+            hovertemplate="%{x} batches: loss %{y:.3f}<extra>%{fullData.name}</extra>",
+        )
+    dress(figure, palette, height)
+    figure.update_xaxes(title_text="batches trained on", showgrid=True)
+    figure.update_yaxes(title_text="training loss", showgrid=True)
+    return figure
+
+
 def plots_of(page: Page) -> dict[str, Plot | None]:
     """All figures of the page, by the name the template knows them by."""
     drawn: dict[str, Plot | None] = {
         "leakage": leakage(page.leaks),
         "columns": columns(page.columns, page.leaks),
         "utility": utility(page.utility),
+        "losses": losses(page.recovery),
     }
     groups = page.trust.groups if page.trust else ()
     drawn |= {f"trust_{group.kind}": trust(group) for group in groups}
