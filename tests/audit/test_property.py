@@ -7,17 +7,17 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
-import torch
 from typer.testing import CliRunner
 
-from seepage._core import InputError, Streams
+from seepage._core import InputError
 from seepage.attacks.properties import load_shadows
-from seepage.audit.property import PropertySettings, make_pools, owner_of, run_property_audit
+from seepage.audit.owner import owner_of
+from seepage.audit.property import PropertySettings, make_pools, run_property_audit
 from seepage.audit.source import Request, Source, open_source
 from seepage.cli.main import app
-from seepage.models.stack import Stack
-from seepage.models.stacked_training import Recipe, first_weights
+from seepage.models.stacked_training import Recipe
 from seepage.report import write_report
 from seepage.results.property import PropertyRun
 
@@ -97,13 +97,46 @@ def test_disjoint_pools_share_no_row_and_have_the_share_asked_for() -> None:
     assert together == len(source.table)
 
 
-def test_owners_can_train_longer_or_add_noise() -> None:
-    assert owner_of("epochs:3", Recipe()).recipe.epochs == 3
-    stack = Stack.cat([first_weights((5, 4, 2), seed) for seed in range(3)])
-    noisy = owner_of("weight_noise:0.5", Recipe()).released(stack, Streams(0))
-    moved = (noisy.weights[0] - stack.weights[0]).flatten(1).std(1) / stack.weights[0].flatten(1).std(1)
-    assert torch.all((moved > 0.2) & (moved < 0.9))
-    assert owner_of("none", Recipe()).released(stack, Streams(0)) is stack
+@pytest.fixture(scope="module")
+def risky(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    """A small table in which half of the rows are risky, so that any share of them can be drawn."""
+    generator = np.random.default_rng(0)
+    score = generator.normal(size=(3000, 3))
+    frame = pl.DataFrame({f"x{column}": score[:, column] for column in range(3)})
+    frame = frame.with_columns(risk=np.where(score.sum(1) + generator.normal(size=3000) > 0, "high", "low"))
+    path = tmp_path_factory.mktemp("risky") / "risky.csv"
+    frame.write_csv(path)
+    return open_source(Request(data=str(path), target="risk"))
+
+
+def test_balancing_takes_the_attack_back_to_guessing_and_states_its_cost(risky: Source, tmp_path: Path) -> None:
+    asked = PropertySettings(
+        property_text="risk == 'high'",
+        classes=(2,),
+        losses=("nll",),
+        models=150,
+        rows=320,
+        epochs=8,
+        defenses=("none", "balanced:keep=0.1", "dp_sgd:clip=1:noise=2"),
+    )
+    run = PropertyRun.open_or_create(tmp_path / "run", asdict(asked))
+    summary = run_property_audit(risky, asked, run)
+    free, balanced, private = summary["cells"]
+    assert free["accuracy"]["low"] > 0.75
+    assert balanced["accuracy"]["low"] <= 0.5 + 0.1
+    assert balanced["accuracy"]["mean"] < free["accuracy"]["mean"] - 0.2
+    none, kept, noisy = summary["models"]
+    assert (none["rows_held"], none["rows_trained"], none["rows_repeated"]) == (320, 320, 0.0)
+    assert (kept["rows_held"], kept["rows_trained"]) == (320, 32)
+    assert 0 < kept["rows_repeated"] < 0.1  # owners with less than 5 % of a kind
+    assert none["epsilon"] is kept["epsilon"] is None
+    assert noisy["epsilon"] == pytest.approx(owner_of("dp_sgd:clip=1:noise=2", Recipe(epochs=8)).privacy(320).epsilon)
+    assert 0.5 < none["target_balanced_accuracy"]["mean"] <= 1
+    assert none["target_accuracy"]["low"] <= none["target_accuracy"]["mean"] <= none["target_accuracy"]["high"]
+    assert private["defense"] == "dp_sgd:clip=1:noise=2"
+    page = write_report(run.run).read_text()
+    assert "32 of 320" in page
+    assert f"{noisy['epsilon']:.2g}" in page
 
 
 @pytest.mark.parametrize(
@@ -116,6 +149,8 @@ def test_owners_can_train_longer_or_add_noise() -> None:
         (["--property", ASKED, "--classes", "1"], "at least 2"),
         (["--property", ASKED, "--defense", "epochs"], "needs a number"),
         (["--property", ASKED, "--defense", "epoch:2"], "Did you mean 'epochs'"),
+        (["--property", ASKED, "--defense", "balanced:1.5"], "must lie between 0 and 1"),
+        (["--property", ASKED, "--defense", "dp_sgd:nois=1"], "Did you mean 'noise'"),
         (["--property", ASKED, "--rows-per-model", "100000"], "pool has"),
         (["--property", "mean(age)"], "ask with a condition"),
     ],

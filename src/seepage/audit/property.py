@@ -18,23 +18,19 @@ from seepage.attacks.properties import ShadowPlan, Shadows, encode_rows, load_sh
 from seepage.attacks.properties.losses import LOSSES, classes_of
 from seepage.attacks.properties.meta import FittedMeta, MetaModel
 from seepage.attacks.properties.readers import PROBES, Paths, make_reader
+from seepage.audit.owner import Owner, owner_of
 from seepage.audit.source import Source
-from seepage.audit.spec import Spec
 from seepage.data import Encoder
 from seepage.data.properties import Property, draw
 from seepage.data.split import stratified_order
 from seepage.metrics.properties import calibration_error, property_score, share_score
 from seepage.models.stack import Stack
 from seepage.models.stacked_training import Encoded, Recipe, first_weights
+from seepage.results import bootstrap
 from seepage.results.property import PropertyCell, PropertyRun
 
 TARGETS = 1 / 9  # of all models: document 003 has 256 of 2,304
 EVALUATED = 10_000  # rows at most on which a model must be good
-DEFENSES = {
-    "none": "Models are handed over as they are.",
-    "epochs": "The owner trains for so many epochs.",
-    "weight_noise": "Normal noise of this deviation, in deviations of each layer's weights, is added to a model.",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +52,7 @@ class PropertySettings:
         shadow_share: of the property in the attacker's pool, where pools are disjoint; as it comes if not said.
         epochs: of every model.
         shadow_epochs: of shadow models, where the attacker does not know how long the owner trained.
-        defenses: ``none``, ``epochs:10``, ``weight_noise:0.1``.
+        defenses: ``none``, ``epochs:10``, ``weight_noise:0.1``, ``dp_sgd:clip=1:noise=1``, ``balanced:0.5``.
         seed: of all randomness.
     """
 
@@ -97,43 +93,6 @@ class PropertySettings:
     def finest(self) -> int:
         """Ranges that all cuts are made of."""
         return math.lcm(*self.classes)
-
-
-@dataclass(frozen=True)
-class Owner:
-    """What the owner of a model does about it."""
-
-    recipe: Recipe
-    noise: float = 0.0
-
-    def released(self, stack: Stack, streams: Streams) -> Stack:
-        """The models as the attacker gets them."""
-        if not self.noise:
-            return stack
-        random = torch.Generator().manual_seed(streams.integer("weight noise"))
-
-        def noisy(layer: Tensor) -> Tensor:
-            spread = layer.flatten(1).std(1).view(-1, *[1] * (layer.dim() - 1))
-            return layer + self.noise * spread * torch.randn(layer.shape, generator=random)
-
-        return Stack(tuple(map(noisy, stack.weights)), tuple(map(noisy, stack.biases)))
-
-
-def owner_of(defense: str, recipe: Recipe) -> Owner:
-    """A defence by its spec."""
-    spec = Spec.read(defense)
-    name = spec.name
-    if name not in DEFENSES:
-        raise unknown_name("defence of a model", name, DEFENSES)
-    if name == "none":
-        return Owner(recipe)
-    try:
-        number = float(spec.value or "")
-    except ValueError:
-        raise InputError(f"The defence {defense!r} needs a number, such as {name}:2.") from None
-    if number <= 0:
-        raise InputError(f"The defence {defense!r} has {number:g}; it must be above 0.")
-    return Owner(replace(recipe, epochs=round(number))) if name == "epochs" else Owner(recipe, number)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,12 +149,13 @@ def run_property_audit(
     """Shadow and target models, then one meta-model for every cut and loss; what is there already is not made again."""
     begin = time.perf_counter()
     pools = make_pools(source, settings)
+    held = settings.rows or round(0.2 * len(pools.shadow))
     cells: list[dict[str, Any]] = []
     gates: list[dict[str, Any]] = []
     for defense in settings.defenses:
         owner = owner_of(defense, Recipe(epochs=settings.epochs))
         shadows, targets = _models(settings, defense, owner, pools, run.run.path, jobs, progress)
-        gates.append({"defense": defense, **_gate(shadows, targets)})
+        gates.append({"defense": defense, **_gate(shadows, targets), **_cost(owner, held, targets)})
         for cell in _cells(source.name, settings, defense):
             numbers = run.found(cell)
             if numbers is None:
@@ -209,7 +169,7 @@ def run_property_audit(
         "settings": asdict(settings),
         "command": command,
         "dataset": {"name": source.name, "rows": len(source.table), "columns": len(source.table.schema.names)},
-        "rows_per_model": settings.rows or round(0.2 * len(pools.shadow)),
+        "rows_per_model": held,
         "models": gates,
         "seconds": time.perf_counter() - begin,
     }
@@ -248,6 +208,8 @@ def _models(
         rows=settings.rows or round(0.2 * len(pools.shadow)),
         recipe=owner.recipe,
         least_accuracy=0.0,
+        balanced=owner.balanced.share if owner.balanced else None,
+        keep=owner.balanced.keep if owner.balanced else 1.0,
         start_seed=streams.integer("global model") if settings.observed == "update" else None,
         seed=streams.integer("shadows"),
     )
@@ -298,6 +260,26 @@ def _gate(shadows: Shadows, targets: Shadows) -> dict[str, Any]:
         "balanced_accuracy": float(both.balanced.mean()),
         "above_90_percent": float((both.accuracy >= 0.9).double().mean()),
     }
+
+
+def _cost(owner: Owner, held: int, targets: Shadows) -> dict[str, Any]:
+    """What a defence costs the owners of target models, and what it promises them."""
+    balanced, promised = owner.balanced, owner.privacy(held)
+    return {
+        "target_accuracy": _mean(targets.accuracy),
+        "target_balanced_accuracy": _mean(targets.balanced),
+        "rows_held": held,
+        "rows_trained": owner.trained_on(held),
+        "rows_repeated": float(balanced.repeated(targets.shares, held).mean()) if balanced else 0.0,
+        "epsilon": promised.epsilon if promised and math.isfinite(promised.epsilon) else None,
+        "delta": promised.delta if promised else None,
+    }
+
+
+def _mean(values: Tensor) -> dict[str, float | None]:
+    found = bootstrap(values.tolist())
+    assert found is not None
+    return found.to_dict()
 
 
 def _fitted(

@@ -153,3 +153,15 @@ def print_property(summary: dict[str, Any]) -> None:
         highlight=False,
     )
     console.print(table)
+    costs = Table(box=box.SIMPLE)
+    for name in ("defence", "model's accuracy", "balanced", "rows trained on", "epsilon"):
+        costs.add_column(name, justify="left" if name == "defence" else "right")
+    for each in summary["models"]:
+        costs.add_row(
+            each["defense"],
+            f"{each['target_accuracy']['mean']:.1%}",
+            f"{each['target_balanced_accuracy']['mean']:.1%}",
+            f"{each['rows_trained']:,} of {each['rows_held']:,}",
+            "-" if each["epsilon"] is None else f"{each['epsilon']:.2g}",
+        )
+    console.print(costs)

@@ -195,6 +195,24 @@ def draw(values: np.ndarray, share: float, count: int, generator: np.random.Gene
     return generator.permutation(chosen(values, share, count, generator))
 
 
+def rebalance(holds: np.ndarray, share: float, count: int, generator: np.random.Generator) -> np.ndarray:
+    """Places of ``count`` rows of which ``share`` has the property, whatever share there is.
+
+    Where there are too few rows of a kind, each of them is taken equally often, give or take one; where there is none,
+    the other kind is taken alone.
+
+    Args:
+        holds: (rows,) which of the rows there are have the property.
+        share: of the rows taken.
+        count: how many are taken.
+        generator: for which rows, and for their order.
+    """
+    having, lacking = np.flatnonzero(holds), np.flatnonzero(~holds)
+    wanted = round(share * count) if len(having) and len(lacking) else (count if len(having) else 0)
+    taken = [np.resize(generator.permutation(kind), n) for kind, n in ((having, wanted), (lacking, count - wanted))]
+    return generator.permutation(np.concatenate(taken))
+
+
 def check_varies(values: np.ndarray) -> None:
     """Stop when all rows are alike: there is no other share to draw."""
     if len(values) == 0:

@@ -16,6 +16,20 @@ POOLS = {"shared": "the same that the target models were drawn from", "disjoint"
 
 
 @dataclass(frozen=True)
+class Cost:
+    """A defence: what it leaves of the owners' models, and of the attack."""
+
+    defense: str
+    accuracy: dict[str, Any]
+    balanced: dict[str, Any]
+    rows: str
+    repeated: str
+    epsilon: str
+    attack: dict[str, Any]
+    guessing: float
+
+
+@dataclass(frozen=True)
 class PropertyPage:
     """What the page shows."""
 
@@ -26,6 +40,8 @@ class PropertyPage:
     cells: tuple[dict[str, Any], ...]
     confusions: tuple[str, ...]
     models: tuple[dict[str, Any], ...]
+    costs: tuple[Cost, ...]
+    delta: str
     rows_per_model: str
     pools: str
     command: str
@@ -44,11 +60,33 @@ def gather_property(summary: dict[str, Any]) -> PropertyPage:
         cells=cells,
         confusions=tuple(_confusion_id(cell) for cell in _best(cells)),
         models=tuple(summary["models"]),
+        costs=tuple(_cost(made, cells) for made in summary["models"]),
+        delta=", ".join(sorted({f"{made['delta']:g}" for made in summary["models"] if made["delta"]})),
         rows_per_model=f"{summary['rows_per_model']:,}",
         pools=POOLS[settings["pools"]],
         command=summary.get("command", ""),
         settings=tuple((name, _said(value)) for name, value in settings.items() if value is not None),
     )
+
+
+def _cost(made: dict[str, Any], cells: Sequence[dict[str, Any]]) -> Cost:
+    finest = _best([cell for cell in cells if cell["defense"] == made["defense"]])[-1]
+    return Cost(
+        defense=made["defense"],
+        accuracy=made["target_accuracy"],
+        balanced=made["target_balanced_accuracy"],
+        rows=f"{made['rows_trained']:,} of {made['rows_held']:,}",
+        repeated=words.percent(made["rows_repeated"]) if made["rows_repeated"] else "none",
+        epsilon=_epsilon(made),
+        attack=finest["accuracy"],
+        guessing=max(finest["chance"], finest["most_frequent"]),
+    )
+
+
+def _epsilon(made: dict[str, Any]) -> str:
+    if made["epsilon"] is not None:
+        return f"{made['epsilon']:.2g}"
+    return "none promised" if made["delta"] is None else "infinite"
 
 
 def plots_of_property(page: PropertyPage) -> dict[str, Plot | None]:

@@ -20,6 +20,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -163,8 +164,20 @@ def _good(shadows: Shadows, plan: ShadowPlan) -> np.ndarray:
 
 def _fingerprint(plan: ShadowPlan, pool: Encoded, values: np.ndarray, evaluation: Encoded) -> str:
     tensors = _tensors("pool", pool) | _tensors("evaluation", evaluation)
-    text = json.dumps(asdict(plan), sort_keys=True)
+    text = json.dumps(_stated(plan), sort_keys=True)
     return digest([*tensors.items(), ("values", values), ("plan", np.frombuffer(text.encode(), dtype=np.uint8))])
+
+
+def _stated(plan: ShadowPlan) -> dict[str, Any]:
+    """The plan without settings that came later and are not used: folders from before stay good."""
+    stated = asdict(plan)
+    if plan.recipe.clip is None:
+        del stated["recipe"]["clip"], stated["recipe"]["noise"]
+    if plan.balanced is None:
+        del stated["balanced"], stated["keep"]
+    if plan.start_seed is None:
+        del stated["start_seed"]
+    return stated
 
 
 def _take_stock(folder: Path, plan: ShadowPlan, fingerprint: str) -> tuple[np.ndarray, list[str], list[int]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from seepage._core import InputError, Streams
-from seepage.data.properties import check_varies, draw, possible_shares
+from seepage.data.properties import check_varies, draw, possible_shares, rebalance
 from seepage.models.stacked_training import Encoded, Recipe
 
 
@@ -27,6 +27,9 @@ class ShadowPlan:
         least_balanced: the same for the mean over classes; 0 asks for nothing. Where 94 % of rows have one class, an
             accuracy of 0.90 asks for nothing either.
         needed: models of each class that must be good enough.
+        balanced: the owner trains on rows of which this share has the property, whatever it has; None leaves them as
+            they are.
+        keep: share of its rows that a balancing owner trains on.
         start_seed: all models start from the same weights, those of this seed, as clients of a federation do; None
             gives each its own.
         shard: models in a file.
@@ -43,6 +46,8 @@ class ShadowPlan:
     least_accuracy: float = 0.90
     least_balanced: float = 0.0
     needed: int = 1
+    balanced: float | None = None
+    keep: float = 1.0
     start_seed: int | None = None
     shard: int = 256
     seed: int = 0
@@ -59,6 +64,11 @@ class ShadowPlan:
             raise InputError(f"The range of shares is {self.low} to {self.high}; it must go up.")
         if not (0 <= self.least_accuracy <= 1 and 0 <= self.least_balanced <= 1):
             raise InputError("least_accuracy and least_balanced must lie between 0 and 1.")
+        if (self.balanced is not None and not 0 < self.balanced < 1) or not 0 < self.keep <= 1:
+            raise InputError(
+                f"Balanced rows have a share of {self.balanced} and are {self.keep} of all; both must be above 0, the "
+                "share below 1 and the rows at most 1."
+            )
 
     @property
     def models(self) -> int:
@@ -84,7 +94,7 @@ class ShadowPlan:
         return self.low + label * step, self.high if label == self.classes - 1 else self.low + (label + 1) * step
 
     def sample(self, pool: Encoded) -> int:
-        """Rows each model is trained on."""
+        """Rows each owner has."""
         return round(0.2 * len(pool)) if self.rows is None else self.rows
 
     def share(self, model: int, count: int, values: np.ndarray) -> float:
@@ -106,8 +116,14 @@ class ShadowPlan:
         return self._streams(model).integer("weights")
 
     def draw_rows(self, model: int, share: float, count: int, values: np.ndarray) -> np.ndarray:
-        """(count,) rows of the pool, in the order of training."""
-        return draw(values, share, count, self._streams(model).numpy("rows"))
+        """Rows of the pool in the order of training: ``count`` of them, or what a balancing owner takes of them."""
+        held = draw(values, share, count, self._streams(model).numpy("rows"))
+        if self.balanced is None:
+            return held
+        taken = max(1, round(self.keep * count))
+        chosen = rebalance(values[held], self.balanced, taken, self._streams(model).numpy("balanced rows"))
+        rows: np.ndarray = held[chosen]
+        return rows
 
     def _streams(self, model: int) -> Streams:
         return Streams(self.seed).child("shadow model", model)
@@ -126,6 +142,8 @@ def check_plan(plan: ShadowPlan, pool: Encoded, values: np.ndarray, evaluation: 
         raise InputError("There are no evaluation rows.")
     if values.dtype != np.bool_ and not np.issubdtype(values.dtype, np.floating):
         raise InputError(f"The property is given as {values.dtype}; it must be bool, or float for a mean.")
+    if plan.balanced is not None and values.dtype != np.bool_:
+        raise InputError("Only rows that have a property or lack it can be balanced; a mean is asked for.")
     check_varies(values)
     count = plan.sample(pool)
     if not 1 <= count <= len(pool):
