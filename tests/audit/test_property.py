@@ -33,7 +33,18 @@ def clinic() -> Source:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny audit with its report."""
     folder = tmp_path_factory.mktemp("property") / "run"
-    words = ["--property", ASKED, "--classes", "2,4", "--loss", "share", "--models-per-class", "12"]
+    words = [
+        "--property",
+        ASKED,
+        "--classes",
+        "2,4",
+        "--loss",
+        "share",
+        "--models-per-class",
+        "12",
+        "--hierarchy",
+        "2x2",
+    ]
     result = CliRunner().invoke(app, [*SMALL, *words, "--out", str(folder)], catch_exceptions=False)
     assert result.exit_code == 0
     assert "read from the weights of" in " ".join(result.output.split())
@@ -42,12 +53,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_cut_is_scored_beside_guessing(made: Path) -> None:
     summary = json.loads((made / "summary.json").read_text())
-    assert [cell["classes"] for cell in summary["cells"]] == [2, 4]
+    assert [(cell["classes"], cell["hierarchy"]) for cell in summary["cells"]] == [(2, ""), (4, ""), (4, "2x2")]
     for cell in summary["cells"]:
         assert np.array(cell["confusion"]).sum() == cell["targets"] == summary["models"][0]["targets"]
         assert cell["chance"] == 1 / cell["classes"]
         assert 0 <= cell["accuracy"]["mean"] <= 1
-        assert 0 <= cell["share"]["coverage"]["mean"] <= 1
+        assert cell["hierarchy"] or 0 <= cell["share"]["coverage"]["mean"] <= 1  # two steps have no interval
     assert summary["models"][0]["shadows"] == 44
 
 
@@ -61,10 +72,12 @@ def test_the_report_explains_itself_and_holds_no_row(made: Path) -> None:
 def test_a_finished_cell_is_not_made_again_and_a_damaged_one_is(made: Path) -> None:
     settings = json.loads((made / "run.json").read_text())["settings"]
     kept = {name: value for name, value in settings.items() if name != "data"}
-    kept |= {name: tuple(kept[name]) for name in ("classes", "losses", "defenses")}
+    kept |= {name: tuple(kept[name]) for name in ("classes", "losses", "defenses", "hierarchies")}
     asked = PropertySettings(**kept)
     run = PropertyRun.open_or_create(made, asdict(asked) | {"data": "clinic"})
-    first, second = sorted((made / "records").glob("*.json"))
+    names = [path.name for path in sorted((made / "records").glob("*.json"))]
+    assert names == ["none-02-share-paths.json", "none-04-share-paths-2x2.json", "none-04-share-paths.json"]
+    first, second = made / "records" / names[0], made / "records" / names[2]
     before, told = first.read_text(), second.read_text()
     second.write_text(told[:50])
     seen: list[str] = []
@@ -152,6 +165,12 @@ def test_balancing_takes_the_attack_back_to_guessing_and_states_its_cost(risky: 
         (["--property", ASKED, "--defense", "balanced:1.5"], "must lie between 0 and 1"),
         (["--property", ASKED, "--defense", "dp_sgd:nois=1"], "Did you mean 'noise'"),
         (["--property", ASKED, "--rows-per-model", "100000"], "pool has"),
+        (
+            ["--property", ASKED, "--classes", "4,20", "--hierarchy", "4x6"],
+            "'4x6' makes 24 classes; it must make 4 or 20",
+        ),
+        (["--property", ASKED, "--hierarchy", "4"], "'4' is not of the form 4x5"),
+        (["--property", ASKED, "--hierarchy", "4x1"], "each must be at least 2"),
         (["--property", "mean(age)"], "ask with a condition"),
     ],
 )

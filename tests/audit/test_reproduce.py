@@ -96,3 +96,16 @@ def test_the_command_prints_and_writes_lines(tmp_path: Path) -> None:
     assert result.exit_code == 0
     lines = json.loads(out.read_text())
     assert [each["ours"] for each in lines if each["metric"] == "emr"] == [1.0, 1.0, 1.0]
+
+
+def test_the_hierarchy_s_numbers_stand_in_prose_and_are_found() -> None:
+    from seepage.audit.reproductions import property
+
+    value = {"mean": 0.3, "low": None, "high": None}
+    cell = {"classes": 20, "loss": "sor", "hierarchy": "4x5", "accuracy": value, "mse": value, "targets": 10}
+    effort = Effort(1.0, 0, lambda *_: None)
+    lines = list(property._lines("4.21", cell, effort, stands_in=property.PROSE, variant="hierarchical 4x5"))
+    assert [(each.table, each.metric, each.published) for each in lines] == [
+        ("4.21", "accuracy", 33),
+        ("4.21", "mse", 2.6),
+    ]

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from seepage._core import InputError, Progress, Streams, silent, unknown_name
 from seepage.attacks.properties import ShadowPlan, Shadows, encode_rows, load_shadows, run_factory
+from seepage.attacks.properties.hierarchy import FittedHierarchy, Hierarchy
 from seepage.attacks.properties.losses import LOSSES, classes_of
 from seepage.attacks.properties.meta import FittedMeta, MetaModel
 from seepage.attacks.properties.readers import PROBES, Paths, make_reader
@@ -41,6 +42,8 @@ class PropertySettings:
         property_text: such as ``sex == 'Female'``.
         classes: into how many ranges the share is cut; several are audited one after the other with the same models.
         losses: of the meta-models, see ``attacks/properties/losses.py``.
+        hierarchies: such as ``4x5``: also attack in two steps, 4 rough ranges and then 5 finer ones in each. The
+            product must be one of the classes.
         reader: what a meta-model sees of a model.
         observed: ``weights`` of a trained model, or the ``update`` of a client that started from weights the server
             knows (a FedAvg client's difference after its local epochs).
@@ -59,6 +62,7 @@ class PropertySettings:
     property_text: str
     classes: tuple[int, ...] = (4,)
     losses: tuple[str, ...] = ("sor",)
+    hierarchies: tuple[str, ...] = ()
     reader: str = "paths"
     observed: str = "weights"
     models: int = 256
@@ -80,6 +84,11 @@ class PropertySettings:
             raise InputError(
                 f"There are {min(self.classes)} classes and {self.models} models for each; at least 2 and 9 are needed."
             )
+        for text in self.hierarchies:
+            made = math.prod(Hierarchy.read(text))
+            if made not in self.classes:
+                allowed = " or ".join(map(str, self.classes))
+                raise InputError(f"The hierarchy {text!r} makes {made} classes; it must make {allowed}, as --classes.")
         if self.observed not in ("weights", "update"):
             raise unknown_name("thing to observe", self.observed, ("weights", "update"))
         if self.pools not in ("shared", "disjoint"):
@@ -178,15 +187,18 @@ def run_property_audit(
 
 def _cells(dataset: str, settings: PropertySettings, defense: str) -> Iterator[PropertyCell]:
     for classes in settings.classes:
+        steps = ["", *(text for text in settings.hierarchies if math.prod(Hierarchy.read(text)) == classes)]
         for loss in settings.losses:
-            yield PropertyCell(
-                dataset=dataset,
-                property_text=settings.property_text,
-                defense=defense,
-                classes=classes,
-                loss=loss,
-                reader=settings.reader,
-            )
+            for hierarchy in steps:
+                yield PropertyCell(
+                    dataset=dataset,
+                    property_text=settings.property_text,
+                    defense=defense,
+                    classes=classes,
+                    loss=loss,
+                    reader=settings.reader,
+                    hierarchy=hierarchy,
+                )
 
 
 def _models(
@@ -284,7 +296,7 @@ def _mean(values: Tensor) -> dict[str, float | None]:
 
 def _fitted(
     cell: PropertyCell, settings: PropertySettings, shadows: Shadows, pool: Encoded, progress: Progress
-) -> FittedMeta:
+) -> FittedMeta | FittedHierarchy:
     streams = Streams(settings.seed).child("meta", cell.id)
     reader = make_reader(cell.reader)
     if isinstance(reader, Paths):  # the attacker has rows of its own to try models with
@@ -293,12 +305,16 @@ def _fitted(
     meta = MetaModel(reader=reader, loss=cell.loss)
 
     def labelled(label: str, done: int, total: int, note: str = "") -> None:
-        progress(f"{cell.classes} classes, {cell.loss}: {label}", done, total, note)
+        progress(f"{cell.classes} classes, {cell.loss}{cell.steps}: {label}", done, total, note)
 
+    if cell.hierarchy:
+        rough, fine = Hierarchy.read(cell.hierarchy)
+        both = Hierarchy(rough=meta, fine=meta, rough_classes=rough, fine_classes=fine)
+        return both.fit(shadows.stack, shadows.shares.float(), streams=streams, progress=labelled)
     return meta.fit(shadows.stack, shadows.shares.float(), classes=cell.classes, streams=streams, progress=labelled)
 
 
-def _numbers(cell: PropertyCell, fitted: FittedMeta, targets: Shadows) -> dict[str, Any]:
+def _numbers(cell: PropertyCell, fitted: FittedMeta | FittedHierarchy, targets: Shadows) -> dict[str, Any]:
     """What the meta-model read of the targets, beside guessing."""
     guess = fitted.predict(targets.stack)
     truth = classes_of(targets.shares.float(), cell.classes).numpy()

@@ -57,6 +57,10 @@ def audit(
     loss: Annotated[
         str, typer.Option(help="attack property: nll, interval, sor, coral, corn or share; several with commas.")
     ] = "sor",
+    hierarchy: Annotated[
+        str | None,
+        typer.Option(help="attack property: also in two steps, such as 4x5 for 20 classes; several with commas."),
+    ] = None,
     models_per_class: Annotated[int, typer.Option(help="attack property: shadow and target models for each.")] = 256,
     rows_per_model: Annotated[
         int | None, typer.Option(help="attack property: rows each is trained on; a fifth of the pool if not given.")
@@ -166,6 +170,7 @@ def audit(
             "property_text": property_text,
             "classes": integers("--classes", classes),
             "losses": names(loss),
+            "hierarchies": names(hierarchy),
             "observed": observed,
             "reader": reader or ("paths" if observed == "weights" else "flat"),  # a federation does not shuffle neurons
             "models": models_per_class,

@@ -139,7 +139,7 @@ def print_property(summary: dict[str, Any]) -> None:
         table.add_row(
             cell["defense"],
             str(cell["classes"]),
-            cell["loss"],
+            f"{cell['loss']} {cell['hierarchy']}".strip(),
             f"{found['mean']:.0%}",
             spread,
             f"{max(cell['chance'], cell['most_frequent']):.0%}",

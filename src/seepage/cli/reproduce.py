@@ -17,7 +17,9 @@ from seepage.cli.console import ProgressBars, console
 
 def reproduce(
     paper: Annotated[str, typer.Argument(help="Which paper: cafe or property.")],
-    table: Annotated[str | None, typer.Option("--table", help="Which of its tables; its main one if none.")] = None,
+    table: Annotated[
+        str | None, typer.Option("--table", help="Which of its tables or figures; its main one if none.")
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A few minutes: far fewer iterations or trials, stated.")
     ] = False,

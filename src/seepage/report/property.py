@@ -38,6 +38,7 @@ class PropertyPage:
     headline: str
     shares: str
     cells: tuple[dict[str, Any], ...]
+    hierarchical: bool
     confusions: tuple[str, ...]
     models: tuple[dict[str, Any], ...]
     costs: tuple[Cost, ...]
@@ -58,6 +59,7 @@ def gather_property(summary: dict[str, Any]) -> PropertyPage:
         headline=_headline(cells, settings["property_text"]),
         shares=_shares(cells),
         cells=cells,
+        hierarchical=any(cell["hierarchy"] for cell in cells),
         confusions=tuple(_confusion_id(cell) for cell in _best(cells)),
         models=tuple(summary["models"]),
         costs=tuple(_cost(made, cells) for made in summary["models"]),
@@ -137,7 +139,11 @@ def _shares(cells: Sequence[dict[str, Any]]) -> str:
 
 
 def _confusion_id(cell: dict[str, Any]) -> str:
-    return f"confusion-{cell['classes']}-{cell['loss']}"
+    return f"confusion-{cell['classes']}-{cell['loss']}" + (f"-{cell['hierarchy']}" if cell["hierarchy"] else "")
+
+
+def _loss(cell: dict[str, Any]) -> str:
+    return f"{cell['loss']} {cell['hierarchy']}".strip()
 
 
 def _granularity(cells: Sequence[dict[str, Any]]) -> Plot | None:
@@ -145,7 +151,7 @@ def _granularity(cells: Sequence[dict[str, Any]]) -> Plot | None:
         return None
     lines: dict[str, list[dict[str, Any]]] = {}
     for cell in cells:
-        name = cell["loss"] if cell["defense"] == "none" else f"{cell['loss']}, {cell['defense']}"
+        name = _loss(cell) if cell["defense"] == "none" else f"{_loss(cell)}, {cell['defense']}"
         lines.setdefault(name, []).append(cell)
     height = 400
     description = "Lines: accuracy over the number of ranges for every loss; the table above holds the numbers."
@@ -194,7 +200,7 @@ def _confusion(cell: dict[str, Any]) -> Plot:
     shares = [[100 * count / max(1, sum(row)) for count in row] for row in counts]
     height = 180 + max(22 * classes, 120)
     description = (
-        f"{classes} ranges, loss {cell['loss']}: true range (row) and named range (column), percent of the row. "
+        f"{classes} ranges, loss {_loss(cell)}: true range (row) and named range (column), percent of the row. "
         f"{words.percent(cell['accuracy']['mean'])} lie on the diagonal."
     )
 

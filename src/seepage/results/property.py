@@ -32,11 +32,18 @@ class PropertyCell:
     classes: int
     loss: str
     reader: str
+    hierarchy: str = ""  # 4x5: in two steps
+
+    @property
+    def steps(self) -> str:
+        """How it is said beside the loss."""
+        return f" {self.hierarchy}" if self.hierarchy else ""
 
     @property
     def id(self) -> str:
         """Stable, and readable: the property is the same in the whole run."""
-        return f"{self.defense.replace(':', '-')}-{self.classes:02d}-{self.loss}-{self.reader}"
+        named = f"{self.defense.replace(':', '-')}-{self.classes:02d}-{self.loss}-{self.reader}"
+        return f"{named}-{self.hierarchy}" if self.hierarchy else named
 
 
 @dataclass(frozen=True)

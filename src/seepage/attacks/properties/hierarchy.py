@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 import torch
@@ -36,6 +37,15 @@ class Hierarchy:
                 "each must be at least 2."
             )
 
+    @staticmethod
+    def read(text: str) -> tuple[int, int]:
+        """Rough and finer classes of a word such as ``4x5``."""
+        found = re.fullmatch(r"(\d{1,4})x(\d{1,4})", text.strip())
+        if found is None:
+            raise InputError(f"The hierarchy {text!r} is not of the form 4x5: rough classes x finer classes.")
+        made = Hierarchy(rough_classes=int(found[1]), fine_classes=int(found[2]))
+        return made.rough_classes, made.fine_classes
+
     @property
     def classes(self) -> int:
         """In all."""
@@ -65,6 +75,11 @@ class FittedHierarchy:
 
     rough: FittedMeta
     fine: tuple[FittedMeta, ...]
+
+    @property
+    def course(self) -> tuple[tuple[float, float], ...]:
+        """Training and validation loss of each epoch, one meta-model after the other."""
+        return sum((each.course for each in self.fine), self.rough.course)
 
     def predict(self, stack: Stack) -> Guess:
         """Send each target through the first meta-model and then through that of its class.
