@@ -100,6 +100,44 @@ def test_updates_of_clients_are_read_as_differences_from_one_model(tmp_path: Pat
     assert spread < 0.5 * sent.weights[0].std()
 
 
+def rounds_of(observed: str, *defenses: str) -> PropertySettings:
+    return PropertySettings(
+        property_text="risk == 'high'",
+        classes=(2,),
+        losses=("nll",),
+        reader="flat",
+        observed=observed,
+        rounds=2,
+        models=60,
+        rows=100,
+        defenses=("none", *defenses),
+    )
+
+
+@pytest.mark.parametrize("observed", ["update", "gradient"])
+def test_several_rounds_of_a_client_are_read_together(risky: Source, tmp_path: Path, observed: str) -> None:
+    asked = rounds_of(observed)
+    run = PropertyRun.open_or_create(tmp_path / "run", asdict(asked))
+    summary = run_property_audit(risky, asked, run)
+    assert summary["cells"][0]["accuracy"]["low"] > 0.75
+    page = write_report(run.run).read_text()
+    assert f"From the {observed}s alone" in page
+    assert "It sees 2 rounds" in page
+
+
+def test_a_private_client_counts_every_round_it_is_seen_in(risky: Source, tmp_path: Path) -> None:
+    asked = rounds_of("gradient", "dp_sgd:clip=1:noise=30")
+    summary = run_property_audit(risky, asked, PropertyRun.open_or_create(tmp_path / "run", asdict(asked)))
+    owner = owner_of("dp_sgd:clip=1:noise=30", Recipe())
+    sent, trained = owner.privacy(100, gradient=True, rounds=2), owner.privacy(100, rounds=2)
+    assert sent is not None
+    assert trained is not None
+    assert (sent.steps, sent.sampling_rate, trained.steps) == (2, 1.0, 4)
+    assert summary["models"][1]["epsilon"] == sent.epsilon
+    free, private = summary["cells"]
+    assert private["accuracy"]["mean"] < free["accuracy"]["mean"] - 0.2
+
+
 def test_disjoint_pools_share_no_row_and_have_the_share_asked_for() -> None:
     source = clinic()
     asked = PropertySettings(property_text=ASKED, pools="disjoint", shadow_pool=0.3, shadow_share=0.7)
@@ -169,6 +207,9 @@ def test_balancing_takes_the_attack_back_to_guessing_and_states_its_cost(risky: 
             ["--property", ASKED, "--classes", "4,20", "--hierarchy", "4x6"],
             "'4x6' makes 24 classes; it must make 4 or 20",
         ),
+        (["--property", ASKED, "--observed", "gradients"], "Did you mean 'gradient'"),
+        (["--property", ASKED, "--rounds", "2"], "1 of weights"),
+        (["--property", ASKED, "--observed", "gradient", "--defense", "epochs:3"], "before any training"),
         (["--property", ASKED, "--hierarchy", "4"], "'4' is not of the form 4x5"),
         (["--property", ASKED, "--hierarchy", "4x1"], "each must be at least 2"),
         (["--property", "mean(age)"], "ask with a condition"),

@@ -9,7 +9,7 @@ from torch.func import functional_call, grad, vmap
 
 from seepage._core import InputError
 from seepage.models.stack import Stack
-from seepage.models.stacked_training import Encoded, Recipe, first_weights, train_stack
+from seepage.models.stacked_training import Encoded, Recipe, first_weights, gradient_stack, train_stack
 from tests.models.test_stacked_training import assert_same, plain, rows_of, table
 
 
@@ -51,6 +51,27 @@ def test_clipped_models_are_those_of_explicit_gradients_of_rows(recipe: Recipe, 
     for model, seed in enumerate([4, 5]):
         start = first_weights(trained.widths, seed)
         assert_same(trained, model, private_loop(recipe, whole, rows[model], start), within=1e-5)
+
+
+def test_a_clipped_gradient_is_no_longer_than_the_clip_and_noise_comes_once() -> None:
+    whole = table()
+    rows = rows_of(2, 100, whole)
+    start = Stack.cat([first_weights((whole.width, 8, 2), seed) for seed in range(2)])
+    sent = {}
+    for name, recipe in {
+        "free": Recipe(hidden=(8,)),
+        "clipped": Recipe(hidden=(8,), clip=0.01),
+        "noisy": Recipe(hidden=(8,), clip=0.01, noise=3.0),
+    }.items():
+        sent[name] = gradient_stack(recipe, whole, rows, [1, 2], start=start)
+    lengths = {
+        name: torch.cat([each.flatten(1) for each in (*stack.weights, *stack.biases)], 1).norm(dim=1)
+        for name, stack in sent.items()
+    }
+    assert (lengths["free"] > 0.02).all()
+    assert (lengths["clipped"] <= 0.01 + 1e-6).all()
+    noise = torch.cat([(a - b).flatten() for a, b in zip(sent["noisy"].weights, sent["clipped"].weights, strict=True)])
+    assert noise.std() == pytest.approx(3 * 0.01 / 100, rel=0.15)
 
 
 def test_a_wide_clip_changes_nothing() -> None:

@@ -10,7 +10,15 @@ from torch import Tensor, nn
 from seepage._core import InputError, Streams
 from seepage.models import stacked_training
 from seepage.models.stack import Stack
-from seepage.models.stacked_training import Encoded, Recipe, accuracy, first_weights, logits, train_stack
+from seepage.models.stacked_training import (
+    Encoded,
+    Recipe,
+    accuracy,
+    first_weights,
+    gradient_stack,
+    logits,
+    train_stack,
+)
 
 SMALL = Recipe(hidden=(8, 4), batch_size=16)
 
@@ -104,6 +112,32 @@ def test_a_model_can_be_handed_on() -> None:
     for model in range(2):
         assert_same(second, model, plain(SMALL, whole, [rows.flip(0)[model]], first.take([model])))
     assert all(torch.equal(now, then) for now, then in zip(first.weights, before, strict=True))
+
+
+@pytest.mark.parametrize("batch_size", [7, 1000])
+def test_a_gradient_is_that_of_all_rows_whatever_is_worked_on_at_once(batch_size: int) -> None:
+    whole = table(classes=3)
+    rows, recipe = rows_of(3, 90, whole), Recipe(hidden=(6, 3), batch_size=batch_size)
+    start = Stack.cat([first_weights((whole.width, 6, 3, 3), seed) for seed in range(3)])
+    found = gradient_stack(recipe, whole, rows, range(3), start=start, chunk=2)
+    for model in range(3):
+        net = plain(recipe, whole, [], start.take([model]))
+        nn.functional.nll_loss(net(whole.dense()[rows[model]]), whole.labels[rows[model]]).backward()
+        for module in net:
+            if isinstance(module, nn.Linear):
+                assert module.weight.grad is not None
+                module.weight.data, module.bias.data = module.weight.grad, module.bias.grad
+        assert_same(found, model, net, 1e-6)
+
+
+def test_rounds_are_chained_and_taken_apart() -> None:
+    first, second = (Stack.cat([first_weights((5, 4, 2), seed + k) for seed in range(3)]) for k in (0, 10))
+    chained = Stack.chained([first, second])
+    assert len(chained) == 3
+    assert len(chained.weights) == 4
+    for one, other in zip(chained.rounds(2), (first, second), strict=True):
+        assert one.widths == other.widths
+        assert all(torch.equal(a, b) for a, b in zip(one.weights, other.weights, strict=True))
 
 
 def test_first_weights_are_xavier_s_and_their_seed_s() -> None:

@@ -91,19 +91,19 @@ class Owner:
 
         return Stack(tuple(map(noisy, stack.weights)), tuple(map(noisy, stack.biases)))
 
-    def privacy(self, held: int, *, gradients: int | None = None, rounds: int = 1) -> Privacy | None:
+    def privacy(self, held: int, *, gradient: bool = False, rounds: int = 1) -> Privacy | None:
         """What DP-SGD promises each row; None without it.
 
         Args:
             held: rows of the owner.
-            gradients: 1 if one gradient of all rows is sent a round; None if a round is a training.
+            gradient: a round is one gradient of all rows, and not a training.
             rounds: that the attacker sees.
         """
         if self.private is None:
             return None
         rows = self.trained_on(held)
-        if gradients is not None:
-            return self.private.privacy(1.0, gradients * rounds)
+        if gradient:
+            return self.private.privacy(1.0, rounds)
         steps = self.recipe.epochs * math.ceil(rows / self.recipe.batch_size)
         return self.private.privacy(min(1.0, self.recipe.batch_size / rows), steps * rounds)
 

@@ -18,18 +18,20 @@ from seepage.attacks.properties import ShadowPlan, Shadows, encode_rows, load_sh
 from seepage.attacks.properties.hierarchy import FittedHierarchy, Hierarchy
 from seepage.attacks.properties.losses import LOSSES, classes_of
 from seepage.attacks.properties.meta import FittedMeta, MetaModel
-from seepage.attacks.properties.readers import PROBES, Paths, make_reader
+from seepage.attacks.properties.readers import PROBES, Paths, Reader, Rounds, make_reader
 from seepage.audit.owner import Owner, owner_of
 from seepage.audit.source import Source
 from seepage.data import Encoder
 from seepage.data.properties import Property, draw
 from seepage.data.split import stratified_order
+from seepage.federation.course import server_course
 from seepage.metrics.properties import calibration_error, property_score, share_score
 from seepage.models.stack import Stack
-from seepage.models.stacked_training import Encoded, Recipe, first_weights
+from seepage.models.stacked_training import Encoded, Recipe
 from seepage.results import bootstrap
 from seepage.results.property import PropertyCell, PropertyRun
 
+OBSERVED = ("weights", "update", "gradient")
 TARGETS = 1 / 9  # of all models: document 003 has 256 of 2,304
 EVALUATED = 10_000  # rows at most on which a model must be good
 
@@ -45,8 +47,10 @@ class PropertySettings:
         hierarchies: such as ``4x5``: also attack in two steps, 4 rough ranges and then 5 finer ones in each. The
             product must be one of the classes.
         reader: what a meta-model sees of a model.
-        observed: ``weights`` of a trained model, or the ``update`` of a client that started from weights the server
-            knows (a FedAvg client's difference after its local epochs).
+        observed: ``weights`` of a trained model; the ``update`` of a client that started from the server's model (a
+            FedAvg client's difference after its local epochs); or its ``gradient`` of all its rows at that model
+            (FedSGD).
+        rounds: of the federation in which a client's update or gradient is seen; the server's model moves on between.
         models: shadow and target models for each class of the finest cut.
         rows: each model is trained on; a fifth of the attacker's pool if not said.
         pools: ``shared``: targets train on rows of the same pool as shadows (document 003, first splitting);
@@ -65,6 +69,7 @@ class PropertySettings:
     hierarchies: tuple[str, ...] = ()
     reader: str = "paths"
     observed: str = "weights"
+    rounds: int = 1
     models: int = 256
     rows: int | None = None
     pools: str = "shared"
@@ -89,14 +94,20 @@ class PropertySettings:
             if made not in self.classes:
                 allowed = " or ".join(map(str, self.classes))
                 raise InputError(f"The hierarchy {text!r} makes {made} classes; it must make {allowed}, as --classes.")
-        if self.observed not in ("weights", "update"):
-            raise unknown_name("thing to observe", self.observed, ("weights", "update"))
+        if self.observed not in OBSERVED:
+            raise unknown_name("thing to observe", self.observed, OBSERVED)
+        if self.rounds < 1 or (self.rounds > 1 and self.observed == "weights"):
+            raise InputError(
+                f"There are {self.rounds} rounds of {self.observed}; 1 or more can be seen of an update or a gradient, "
+                "1 of weights."
+            )
         if self.pools not in ("shared", "disjoint"):
             raise unknown_name("kind of pools", self.pools, ("shared", "disjoint"))
         if not 0 < self.shadow_pool < 0.8:
             raise InputError(f"The attacker's pool is {self.shadow_pool} of the rows; it must lie between 0 and 0.8.")
         for defense in self.defenses:
-            owner_of(defense, Recipe())
+            if owner_of(defense, Recipe()).recipe.epochs > 1 and self.observed == "gradient":
+                raise InputError(f"The defence {defense!r} trains longer, but a gradient is sent before any training.")
 
     @property
     def finest(self) -> int:
@@ -159,12 +170,16 @@ def run_property_audit(
     begin = time.perf_counter()
     pools = make_pools(source, settings)
     held = settings.rows or round(0.2 * len(pools.shadow))
+    course = None
+    if settings.observed != "weights":
+        streams = Streams(settings.seed).child("federation")
+        course = server_course(Recipe(epochs=settings.epochs), pools.shadow, held, settings.rounds, streams)
     cells: list[dict[str, Any]] = []
     gates: list[dict[str, Any]] = []
     for defense in settings.defenses:
         owner = owner_of(defense, Recipe(epochs=settings.epochs))
-        shadows, targets = _models(settings, defense, owner, pools, run.run.path, jobs, progress)
-        gates.append({"defense": defense, **_gate(shadows, targets), **_cost(owner, held, targets)})
+        shadows, targets = _models(settings, defense, owner, pools, course, run.run.path, jobs, progress)
+        gates.append({"defense": defense, **_gate(shadows, targets), **_cost(settings, owner, held, targets)})
         for cell in _cells(source.name, settings, defense):
             numbers = run.found(cell)
             if numbers is None:
@@ -206,6 +221,7 @@ def _models(
     defense: str,
     owner: Owner,
     pools: Pools,
+    course: Stack | None,
     folder: Path,
     jobs: int,
     progress: Progress,
@@ -222,7 +238,8 @@ def _models(
         least_accuracy=0.0,
         balanced=owner.balanced.share if owner.balanced else None,
         keep=owner.balanced.keep if owner.balanced else 1.0,
-        start_seed=streams.integer("global model") if settings.observed == "update" else None,
+        rounds=settings.rounds,
+        gradient=settings.observed == "gradient",
         seed=streams.integer("shadows"),
     )
     longer = settings.shadow_epochs or owner.recipe.epochs
@@ -245,11 +262,11 @@ def _models(
     made = []
     for name, (plan, pool, values) in plans.items():
         place = folder / name / defense.replace(":", "-")
-        run_factory(plan, pool, values, pools.evaluation, place, jobs=jobs, progress=progress)
+        run_factory(plan, pool, values, pools.evaluation, place, start=course, jobs=jobs, progress=progress)
         found = load_shadows(place)
         released = owner.released(found.stack, streams.child(name))
-        if plan.start_seed is not None:
-            released = _updates(released, first_weights(found.stack.widths, plan.start_seed))
+        if course is not None and not plan.gradient:
+            released = _updates(released, course)
         made.append(replace(found, stack=released))
     return made[0], made[1]
 
@@ -274,9 +291,10 @@ def _gate(shadows: Shadows, targets: Shadows) -> dict[str, Any]:
     }
 
 
-def _cost(owner: Owner, held: int, targets: Shadows) -> dict[str, Any]:
+def _cost(settings: PropertySettings, owner: Owner, held: int, targets: Shadows) -> dict[str, Any]:
     """What a defence costs the owners of target models, and what it promises them."""
-    balanced, promised = owner.balanced, owner.privacy(held)
+    balanced = owner.balanced
+    promised = owner.privacy(held, gradient=settings.observed == "gradient", rounds=settings.rounds)
     return {
         "target_accuracy": _mean(targets.accuracy),
         "target_balanced_accuracy": _mean(targets.balanced),
@@ -298,10 +316,12 @@ def _fitted(
     cell: PropertyCell, settings: PropertySettings, shadows: Shadows, pool: Encoded, progress: Progress
 ) -> FittedMeta | FittedHierarchy:
     streams = Streams(settings.seed).child("meta", cell.id)
-    reader = make_reader(cell.reader)
+    reader: Reader = make_reader(cell.reader)
     if isinstance(reader, Paths):  # the attacker has rows of its own to try models with
         some = torch.from_numpy(streams.numpy("probes").permutation(len(pool))[:PROBES])
         reader = Paths(rows=pool.take(some).dense())
+    if settings.rounds > 1:
+        reader = Rounds(reader=reader, rounds=settings.rounds)
     meta = MetaModel(reader=reader, loss=cell.loss)
 
     def labelled(label: str, done: int, total: int, note: str = "") -> None:

@@ -66,8 +66,11 @@ def audit(
         int | None, typer.Option(help="attack property: rows each is trained on; a fifth of the pool if not given.")
     ] = None,
     observed: Annotated[
-        str, typer.Option(help="attack property: weights of a model, or the update of a client.")
+        str, typer.Option(help="attack property: weights of a model, or the update or gradient of a client.")
     ] = "weights",
+    rounds: Annotated[
+        int, typer.Option(help="attack property: rounds in which a client's update or gradient is seen.")
+    ] = 1,
     reader: Annotated[
         str | None, typer.Option(help="attack property: what is seen of a model: paths, deepsets, sorted or flat.")
     ] = None,
@@ -172,6 +175,7 @@ def audit(
             "losses": names(loss),
             "hierarchies": names(hierarchy),
             "observed": observed,
+            "rounds": rounds,
             "reader": reader or ("paths" if observed == "weights" else "flat"),  # a federation does not shuffle neurons
             "models": models_per_class,
             "rows": rows_per_model,

@@ -149,7 +149,7 @@ def print_property(summary: dict[str, Any]) -> None:
     made = summary["models"][0]
     console.print(
         f"{summary['dataset']['name']}: the share of rows with {summary['settings']['property_text']}, read from the "
-        f"weights of {made['targets']:,} models after {made['shadows']:,} shadow models.",
+        f"{summary['settings']['observed']} of {made['targets']:,} models after {made['shadows']:,} shadow models.",
         highlight=False,
     )
     console.print(table)

@@ -34,6 +34,20 @@ class Stack:
         index = torch.as_tensor(models)
         return Stack(tuple(w[index] for w in self.weights), tuple(b[index] for b in self.biases))
 
+    def rounds(self, count: int) -> list[Stack]:
+        """The stacks that :meth:`chained` was given."""
+        size = len(self.weights) // count
+        places = [slice(k * size, (k + 1) * size) for k in range(count)]
+        return [Stack(self.weights[place], self.biases[place]) for place in places]
+
+    @staticmethod
+    def chained(stacks: Sequence[Stack]) -> Stack:
+        """What the same models sent in several rounds: the layers of one round after those of the other."""
+        return Stack(
+            tuple(weight for stack in stacks for weight in stack.weights),
+            tuple(bias for stack in stacks for bias in stack.biases),
+        )
+
     @staticmethod
     def cat(stacks: Sequence[Stack]) -> Stack:
         """All models of several stacks."""

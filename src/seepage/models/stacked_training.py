@@ -179,6 +179,29 @@ def train_stack(
     return Stack.cat(trained)
 
 
+@torch.no_grad()
+def gradient_stack(
+    recipe: Recipe, table: Encoded, rows: Tensor, seeds: Sequence[int], *, start: Stack, chunk: int = CHUNK
+) -> Stack:
+    """The gradient of the mean loss of all rows, for each network of ``start`` and its line of ``rows``.
+
+    This is what a FedSGD client sends. With DP-SGD every row's gradient is clipped, and noise comes once.
+
+    Args:
+        recipe: clip, noise and slope are used; ``batch_size`` rows are worked on at once, which changes nothing.
+        table, rows, seeds, chunk: as :func:`train_stack` has them; seeds are those of the noise.
+        start: the networks, one for each line.
+    """
+    widths = (table.width, *recipe.hidden, table.classes)
+    _check(table, rows, seeds, start, widths)
+    table = replace(table, numbers=functional.pad(table.numbers, (0, 1), value=1.0))
+    found = []
+    for models in torch.split(torch.arange(len(rows)), chunk):
+        nets = _Nets(start.take(models), table, recipe, [seeds[model] for model in models.tolist()])
+        found.append(nets.gradient(rows[models], recipe.batch_size))
+    return Stack.cat(found)
+
+
 def first_weights(widths: Sequence[int], seed: int) -> Stack:
     """One untrained network: Xavier's uniform weights, ``torch.nn.Linear``'s biases."""
     generator = torch.Generator().manual_seed(Streams(seed).integer("weights"))
@@ -333,6 +356,19 @@ class _Nets:
         self.looked_up.grad = lookup.scattered(error).view_as(self.looked_up)
         self.looked_up.grad[:, -1] = 0.0
 
+    def gradient(self, rows: Tensor, batch_size: int) -> Stack:
+        """Of the mean loss of all rows, (models, count)."""
+        total = [torch.zeros_like(parameter) for parameter in self.adam.parameters]
+        for batch in torch.split(rows, batch_size, 1):
+            self.backward(batch, rows.shape[1])
+            for parameter, summed in zip(self.adam.parameters, total, strict=True):
+                summed.add_(parameter.grad)  # type: ignore[arg-type]
+        for parameter, summed in zip(self.adam.parameters, total, strict=True):
+            parameter.grad = summed
+        if self.noise is not None:
+            self.noise.add(self.deviation / rows.shape[1])
+        return self._as_stack(total)
+
     def _lookup(self, batch: int, columns: int) -> _Lookup:
         """The buffers of this batch size: there are two, as the last batch is smaller."""
         if batch not in self.lookups:
@@ -341,9 +377,14 @@ class _Nets:
 
     def stack(self) -> Stack:
         """As they are now."""
-        first = torch.cat([self.dense[:, :-1], self.looked_up[:, :-1]], 1).transpose(1, 2).contiguous()
-        biases = (self.dense[:, -1].clone(), *(bias[:, :, 0] for bias in self.biases))
-        return Stack((first, *self.weights), biases)
+        return self._as_stack(self.adam.parameters)
+
+    def _as_stack(self, parameters: Sequence[Tensor]) -> Stack:
+        """From this form of the first layer to the common one."""
+        looked_up, dense, *others = parameters
+        first = torch.cat([dense[:, :-1], looked_up[:, :-1]], 1).transpose(1, 2).contiguous()
+        weights, biases = others[: len(self.weights)], others[len(self.weights) :]
+        return Stack((first, *weights), (dense[:, -1].clone(), *(bias[:, :, 0] for bias in biases)))
 
 
 def _summed(weights: Tensor, places: Tensor) -> Tensor:

@@ -12,6 +12,14 @@ import plotly.graph_objects as go
 from seepage.report import words
 from seepage.report.plots import Palette, Plot, drawn, dress
 
+SEEN = {"weights": "weights", "update": "updates", "gradient": "gradients"}
+HOLDS = {
+    "weights": "The attacker holds a trained model and knows its architecture and how it was trained.",
+    "update": "The attacker is the server of a federation. It sees the update of one client, the difference of that "
+    "client's model from the one that the server had sent, and knows how clients train.",
+    "gradient": "The attacker is the server of a federation. It sees the gradient of one client, over all its rows at "
+    "the model that the server had sent. Accuracies on this page are those of the server's model.",
+}
 POOLS = {"shared": "the same that the target models were drawn from", "disjoint": "none of which is the owner's"}
 
 
@@ -45,6 +53,7 @@ class PropertyPage:
     delta: str
     rows_per_model: str
     pools: str
+    holds: str
     command: str
     settings: tuple[tuple[str, str], ...]
 
@@ -53,10 +62,11 @@ def gather_property(summary: dict[str, Any]) -> PropertyPage:
     """From a summary to the page."""
     data, settings, cells = summary["dataset"], summary["settings"], tuple(summary["cells"])
     made = summary["models"][0]
+    seen, rounds = settings.get("observed", "weights"), settings.get("rounds", 1)
     return PropertyPage(
         title=f"Property inference on {data['name']}",
-        lead=f"Rows with {settings['property_text']}: their share, read from weights of {made['targets']:,} models.",
-        headline=_headline(cells, settings["property_text"]),
+        lead=f"Rows with {settings['property_text']}: their share, read from {made['targets']:,} models' {SEEN[seen]}.",
+        headline=_headline(cells, settings["property_text"], SEEN[seen]),
         shares=_shares(cells),
         cells=cells,
         hierarchical=any(cell["hierarchy"] for cell in cells),
@@ -66,6 +76,7 @@ def gather_property(summary: dict[str, Any]) -> PropertyPage:
         delta=", ".join(sorted({f"{made['delta']:g}" for made in summary["models"] if made["delta"]})),
         rows_per_model=f"{summary['rows_per_model']:,}",
         pools=POOLS[settings["pools"]],
+        holds=HOLDS[seen] + (f" It sees {rounds} rounds, and the server's model moves on between." * (rounds > 1)),
         command=summary.get("command", ""),
         settings=tuple((name, _said(value)) for name, value in settings.items() if value is not None),
     )
@@ -116,13 +127,13 @@ def _best(cells: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [found[classes] for classes in sorted(found)]
 
 
-def _headline(cells: Sequence[dict[str, Any]], asked: str) -> str:
+def _headline(cells: Sequence[dict[str, Any]], asked: str, seen: str) -> str:
     said = [
         f"in {cell['classes']} ranges for {words.percent(cell['accuracy']['mean'])} of the models "
         f"(guessing: {words.percent(max(cell['chance'], cell['most_frequent']))})"
         for cell in _best(cells)
     ]
-    return f"From the weights alone, the share of rows with {asked} is named rightly " + ", ".join(said) + "."
+    return f"From the {seen} alone, the share of rows with {asked} is named rightly " + ", ".join(said) + "."
 
 
 def _shares(cells: Sequence[dict[str, Any]]) -> str:

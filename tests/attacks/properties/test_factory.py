@@ -17,7 +17,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seepage._core import InputError
+from seepage._core import InputError, Streams
 from seepage.attacks.properties import (
     Made,
     ShadowPlan,
@@ -31,7 +31,8 @@ from seepage.attacks.properties.factory import ROWS
 from seepage.attacks.properties.shards import DamagedShard, read_shard, shard_path, write_shard
 from seepage.data import Encoder, Table, open_dataset
 from seepage.data.properties import Property
-from seepage.models.stacked_training import Encoded, Recipe, train_stack
+from seepage.models.stack import Stack
+from seepage.models.stacked_training import Encoded, Recipe, first_weights, gradient_stack, train_stack
 
 PLAN = ShadowPlan(
     property_text="sex == 'female'",
@@ -240,6 +241,51 @@ def test_any_executor_makes_the_same_models(whole: Path, tmp_path: Path) -> None
     with ThreadPoolExecutor(2) as executor:
         run(tmp_path, executor=executor)
     assert same(load_shadows(tmp_path), load_shadows(whole))
+
+
+SERVER = Stack.cat([first_weights((POOL.width, 4, 3, POOL.classes), 3)])
+ROUNDS = Stack.chained([SERVER, Stack.cat([first_weights((POOL.width, 4, 3, POOL.classes), 4)])])
+
+
+@pytest.mark.parametrize("gradient", [False, True], ids=["update", "gradient"])
+def test_clients_of_a_federation_start_from_the_server_s_model_in_every_round(tmp_path: Path, gradient: bool) -> None:
+    plan = replace(PLAN, rounds=2, gradient=gradient)
+    run(tmp_path, plan, start=ROUNDS)
+    made = load_shadows(tmp_path)
+    shares = [plan.share(model, 50, HOLDS) for model in range(5)]
+    rows = torch.from_numpy(np.stack([plan.draw_rows(k, share, 50, HOLDS) for k, share in enumerate(shares)]))
+    for number, (server, sent) in enumerate(zip(ROUNDS.rounds(2), made.stack.rounds(2), strict=True)):
+        seeds = [int(seed) for seed in made.seeds[:5]]
+        own = [Streams(seed).integer("round", number) for seed in seeds] if number else seeds
+        work = gradient_stack if gradient else train_stack
+        expected = work(plan.recipe, POOL, rows, own, start=Stack.cat([server] * 5))
+        for one, other in zip(sent.weights, expected.weights, strict=True):
+            torch.testing.assert_close(one[:5], other, rtol=0, atol=1e-6)
+    if gradient:
+        assert len(made.accuracy.unique()) == 1  # the server's own
+    assert run(tmp_path, plan, start=ROUNDS).trained == 0
+    with pytest.raises(InputError, match="another plan or other rows"):
+        run(tmp_path, plan, start=Stack.chained([SERVER, SERVER]))
+
+
+def test_a_federation_needs_its_server_s_models(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="give them as start"):
+        run(tmp_path / "new", replace(PLAN, gradient=True))
+    with pytest.raises(InputError, match=r"2 round\(s\) of"):
+        run(tmp_path / "new", replace(PLAN, rounds=2), start=SERVER)
+
+
+def test_balancing_owners_train_on_fewer_rows_with_a_share_of_their_own(tmp_path: Path) -> None:
+    plan = replace(PLAN, balanced=0.5, keep=0.4)
+    rows = plan.draw_rows(0, 0.3, 50, HOLDS)
+    assert len(rows) == 20
+    assert HOLDS[rows].mean() == 0.5
+    run(tmp_path, plan)
+    assert load_shadows(tmp_path).shares.min() < 0.3  # what they have, and not what they train on
+    with pytest.raises(InputError, match="a mean is asked for"):
+        run_factory(plan, POOL, np.arange(len(POOL), dtype=float), EVALUATION, tmp_path / "new")
+    with pytest.raises(InputError, match="share of 1"):
+        replace(PLAN, balanced=1.5)
 
 
 def test_a_folder_of_another_plan_or_other_rows_is_left_alone(whole: Path) -> None:

@@ -7,7 +7,18 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from seepage._core import InputError
-from seepage.attacks.properties.readers import READERS, DeepSets, Flat, Joined, Paths, Reader, Sorted, make_reader, take
+from seepage.attacks.properties.readers import (
+    READERS,
+    DeepSets,
+    Flat,
+    Joined,
+    Paths,
+    Reader,
+    Rounds,
+    Sorted,
+    make_reader,
+    take,
+)
 from seepage.models import scoped_randomness
 from seepage.models.stack import Stack
 from tests.attacks.properties.shadows import outputs, permuted, random_stack
@@ -131,3 +142,14 @@ def test_bad_input_is_one_sentence() -> None:
         Paths(rows=torch.zeros(0, 5))
     with pytest.raises(InputError, match="slope"):
         Paths(slope=2.0)
+
+
+@pytest.mark.parametrize("reader", [DeepSets(), Paths(), Joined(), Sorted(), Flat()], ids=lambda each: str(type(each)))
+def test_rounds_are_read_side_by_side(reader: Reader) -> None:
+    first, second, other = models(0), models(1), models(2)
+    seen = Rounds(reader=reader, rounds=2)
+    one, two = features(seen, Stack.chained([first, second]), Stack.chained([first, other]))
+    half = one.shape[1] // 2
+    assert torch.equal(one[:, :half], two[:, :half])  # the first round, by a network of its own
+    assert not torch.allclose(one[:, half:], two[:, half:])
+    assert half == features(reader, first)[0].shape[1]

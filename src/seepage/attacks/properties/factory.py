@@ -24,8 +24,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from seepage._core import InputError, Progress, SeepageError, silent
+from seepage._core import InputError, Progress, SeepageError, Streams, silent
 from seepage.attacks.properties.plan import ShadowPlan, check_plan
 from seepage.attacks.properties.shards import (
     DamagedShard,
@@ -40,7 +41,7 @@ from seepage.attacks.properties.shards import (
     write_tensors,
 )
 from seepage.models.stack import Stack
-from seepage.models.stacked_training import Encoded, accuracy, first_weights, train_stack
+from seepage.models.stacked_training import Encoded, accuracy, gradient_stack, train_stack
 
 ROWS = "rows.safetensors"
 
@@ -80,6 +81,7 @@ def run_factory(
     evaluation: Encoded,
     folder: Path,
     *,
+    start: Stack | None = None,
     jobs: int = 1,
     executor: Executor | None = None,
     progress: Progress = silent,
@@ -92,6 +94,8 @@ def run_factory(
         values: (rows of the pool,) what :meth:`Property.values` says of them.
         evaluation: rows on which a model must be good.
         folder: of the shards; one that holds the same plan and rows is continued.
+        start: one model for each round, chained: what the server sends to all clients. Without it every model has first
+            weights of its own.
         jobs: processes on this machine; 1 works in this one.
         executor: workers to use instead. They must see ``folder``.
         progress: told after every shard.
@@ -99,8 +103,9 @@ def run_factory(
     began = time.perf_counter()
     if jobs < 1:
         raise InputError(f"There are {jobs} jobs; at least 1 is needed.")
-    check_plan(plan, pool, values, evaluation)
-    fingerprint = _fingerprint(plan, pool, values, evaluation)
+    check_plan(plan, pool, values, evaluation, start)
+    rows = _row_tensors(pool, values, evaluation, start)
+    fingerprint = _fingerprint(plan, rows)
     open_folder(folder, plan, fingerprint)
     passed, damaged, missing = _take_stock(folder, plan, fingerprint)
     tasks = [Task(str(folder.resolve()), plan, fingerprint, number) for number in missing]
@@ -109,7 +114,7 @@ def run_factory(
         progress("shadow models", done, plan.models, "found in the folder")
     try:
         if tasks:
-            _write_rows(folder / ROWS, fingerprint, pool, values, evaluation)
+            write_tensors(folder / ROWS, rows, fingerprint)
         for number, good in _finished(tasks, jobs, executor):
             passed += good
             done += len(plan.numbers(number))
@@ -131,19 +136,15 @@ def run_factory(
 def make_shard(task: Task) -> tuple[int, np.ndarray]:
     """Train, judge and write one shard; its number, and how many models of each class are good."""
     plan, folder = task.plan, Path(task.folder)
-    pool, values, evaluation = _read_rows(task.folder, task.fingerprint)
+    pool, values, evaluation, start = _read_rows(task.folder, task.fingerprint)
     models, count = plan.numbers(task.number), plan.sample(pool)
     shares = [plan.share(model, count, values) for model in models]
     rows = np.stack([plan.draw_rows(model, share, count, values) for model, share in zip(models, shares, strict=True)])
     if values.dtype != np.bool_:  # a mean is hit nearly; what counts is what the rows have
         shares = [float(values[chosen].mean()) for chosen in rows]
     seeds = [plan.seed_of(model) for model in models]
-    start = None
-    if plan.start_seed is not None:
-        widths = (pool.width, *plan.recipe.hidden, pool.classes)
-        start = Stack.cat([first_weights(widths, plan.start_seed)] * len(seeds))
-    stack = train_stack(plan.recipe, pool, torch.from_numpy(rows), seeds, start=start)
-    plain, balanced = accuracy(stack, evaluation, plan.recipe.slope)
+    stack, judged = _sent(plan, pool, torch.from_numpy(rows), seeds, start)
+    plain, balanced = accuracy(judged, evaluation, plan.recipe.slope)
     finite = torch.stack([torch.isfinite(layer).flatten(1).all(1) for layer in (*stack.weights, *stack.biases)]).all(0)
     shadows = Shadows(
         stack=stack,
@@ -158,14 +159,33 @@ def make_shard(task: Task) -> tuple[int, np.ndarray]:
     return task.number, _good(shadows, plan)
 
 
+def _sent(
+    plan: ShadowPlan, pool: Encoded, rows: Tensor, seeds: Sequence[int], start: Stack | None
+) -> tuple[Stack, Stack]:
+    """What is seen of models or clients, and the models of the last round; of a gradient these are the server's."""
+    if start is None:
+        stack = train_stack(plan.recipe, pool, rows, seeds)
+        return stack, stack
+    seen = []
+    for number, server in enumerate(start.rounds(plan.rounds)):
+        begin = Stack.cat([server] * len(seeds))
+        own = [Streams(seed).integer("round", number) for seed in seeds] if number else seeds
+        if plan.gradient:
+            judged = begin
+            seen.append(gradient_stack(plan.recipe, pool, rows, own, start=begin))
+        else:
+            judged = train_stack(plan.recipe, pool, rows, own, start=begin)
+            seen.append(judged)
+    return Stack.chained(seen), judged
+
+
 def _good(shadows: Shadows, plan: ShadowPlan) -> np.ndarray:
     return np.bincount(shadows.labels[shadows.passed].numpy(), minlength=plan.classes)
 
 
-def _fingerprint(plan: ShadowPlan, pool: Encoded, values: np.ndarray, evaluation: Encoded) -> str:
-    tensors = _tensors("pool", pool) | _tensors("evaluation", evaluation)
+def _fingerprint(plan: ShadowPlan, rows: dict[str, Tensor]) -> str:
     text = json.dumps(_stated(plan), sort_keys=True)
-    return digest([*tensors.items(), ("values", values), ("plan", np.frombuffer(text.encode(), dtype=np.uint8))])
+    return digest([*rows.items(), ("plan", np.frombuffer(text.encode(), dtype=np.uint8))])
 
 
 def _stated(plan: ShadowPlan) -> dict[str, Any]:
@@ -175,8 +195,8 @@ def _stated(plan: ShadowPlan) -> dict[str, Any]:
         del stated["recipe"]["clip"], stated["recipe"]["noise"]
     if plan.balanced is None:
         del stated["balanced"], stated["keep"]
-    if plan.start_seed is None:
-        del stated["start_seed"]
+    if (plan.rounds, plan.gradient) == (1, False):
+        del stated["rounds"], stated["gradient"]
     return stated
 
 
@@ -232,14 +252,18 @@ def _start_worker() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _write_rows(path: Path, fingerprint: str, pool: Encoded, values: np.ndarray, evaluation: Encoded) -> None:
+def _row_tensors(pool: Encoded, values: np.ndarray, evaluation: Encoded, start: Stack | None) -> dict[str, Tensor]:
+    """What the workers need, by name."""
     tensors = _tensors("pool", pool) | _tensors("evaluation", evaluation)
-    write_tensors(path, tensors | {"values": torch.from_numpy(np.ascontiguousarray(values))}, fingerprint)
+    tensors["values"] = torch.from_numpy(np.ascontiguousarray(values))
+    for kind, layers in (("weights", start.weights), ("biases", start.biases)) if start else ():
+        tensors |= {f"start.{kind}.{place:03d}": layer.contiguous() for place, layer in enumerate(layers)}
+    return tensors
 
 
 @lru_cache(maxsize=1)
-def _read_rows(folder: str, fingerprint: str) -> tuple[Encoded, np.ndarray, Encoded]:
-    """Pool, property and evaluation rows; a worker reads them once."""
+def _read_rows(folder: str, fingerprint: str) -> tuple[Encoded, np.ndarray, Encoded, Stack | None]:
+    """Pool, property, evaluation rows and the server's models; a worker reads them once."""
     tensors = read_tensors(Path(folder) / ROWS, fingerprint)
 
     def part(name: str) -> Encoded:
@@ -247,10 +271,14 @@ def _read_rows(folder: str, fingerprint: str) -> tuple[Encoded, np.ndarray, Enco
         numbers, places, labels = (tensors[f"{name}.{each}"] for each in ("numbers", "places", "labels"))
         return Encoded(numbers, places, onehot, labels, classes)
 
-    return part("pool"), tensors["values"].numpy(), part("evaluation")
+    def layers(kind: str) -> tuple[Tensor, ...]:
+        return tuple(tensors[name] for name in sorted(tensors) if name.startswith(f"start.{kind}."))
+
+    start = Stack(layers("weights"), layers("biases")) if layers("weights") else None
+    return part("pool"), tensors["values"].numpy(), part("evaluation"), start
 
 
-def _tensors(part: str, rows: Encoded) -> dict[str, torch.Tensor]:
+def _tensors(part: str, rows: Encoded) -> dict[str, Tensor]:
     sizes = torch.tensor([rows.onehot, rows.classes])
     tensors = {"numbers": rows.numbers, "places": rows.places, "labels": rows.labels, "sizes": sizes}
     return {f"{part}.{name}": tensor for name, tensor in tensors.items()}

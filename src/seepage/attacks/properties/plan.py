@@ -9,6 +9,7 @@ import numpy as np
 
 from seepage._core import InputError, Streams
 from seepage.data.properties import check_varies, draw, possible_shares, rebalance
+from seepage.models.stack import Stack
 from seepage.models.stacked_training import Encoded, Recipe
 
 
@@ -30,8 +31,8 @@ class ShadowPlan:
         balanced: the owner trains on rows of which this share has the property, whatever it has; None leaves them as
             they are.
         keep: share of its rows that a balancing owner trains on.
-        start_seed: all models start from the same weights, those of this seed, as clients of a federation do; None
-            gives each its own.
+        rounds: of a federation in which each client is seen. Its models then start from the server's.
+        gradient: clients send a gradient of all their rows instead of a trained model.
         shard: models in a file.
         seed: of everything.
     """
@@ -48,12 +49,13 @@ class ShadowPlan:
     needed: int = 1
     balanced: float | None = None
     keep: float = 1.0
-    start_seed: int | None = None
+    rounds: int = 1
+    gradient: bool = False
     shard: int = 256
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("per_class", "classes", "shard", "needed"):
+        for name in ("per_class", "classes", "shard", "needed", "rounds"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be 1 or more.")
         if self.needed > self.per_class:
@@ -129,8 +131,18 @@ class ShadowPlan:
         return Streams(self.seed).child("shadow model", model)
 
 
-def check_plan(plan: ShadowPlan, pool: Encoded, values: np.ndarray, evaluation: Encoded) -> None:
-    """Stop before any training if the plan cannot be carried out with these rows."""
+def check_plan(
+    plan: ShadowPlan, pool: Encoded, values: np.ndarray, evaluation: Encoded, start: Stack | None = None
+) -> None:
+    """Stop before any training if the plan cannot be carried out with these rows and these models of a server."""
+    if start is None and (plan.rounds > 1 or plan.gradient):
+        raise InputError("Clients of a federation start from the server's models; give them as start.")
+    widths = (pool.width, *plan.recipe.hidden, pool.classes)
+    if start is not None and [each.widths for each in start.rounds(plan.rounds)] != [widths] * plan.rounds:
+        raise InputError(
+            f"The server's models have the widths {'-'.join(map(str, start.widths))}; {plan.rounds} round(s) of "
+            f"{'-'.join(map(str, widths))} are needed."
+        )
     if len(values) != len(pool):
         raise InputError(f"The property is known of {len(values)} rows, but the pool has {len(pool)}.")
     if (pool.width, pool.classes) != (evaluation.width, evaluation.classes):
