@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import pytest
 import torch
@@ -10,9 +11,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional
 
-from seepage._core import InputError
-from seepage.attacks.properties.losses import LOSSES, classes_of, levels, make_loss, middles
+from seepage._core import InputError, Streams
+from seepage.attacks.properties.losses import LOSSES, NLL, classes_of, levels, make_loss, middles
+from seepage.attacks.properties.meta import MetaModel
 from seepage.attacks.properties.plan import ShadowPlan
+from tests.attacks.properties.shadows import shadows
 
 ALL = list(LOSSES)
 
@@ -162,3 +165,21 @@ def test_bad_input_is_one_sentence() -> None:
         make_loss("corral", 4)
     with pytest.raises(InputError, match="cut into 1 class; at least 2"):
         make_loss("nll", 1)
+
+
+@pytest.mark.slow
+def test_probabilities_where_logarithms_belong_make_ranges_disappear(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The likely cause of the document's collapse, on planted shadows; docs/explanation tells of it."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class Probabilities(NLL):
+        def loss(self, outputs: Tensor, shares: Tensor) -> Tensor:
+            return functional.nll_loss(outputs.softmax(1), classes_of(shares, self.classes))
+
+    monkeypatch.setitem(LOSSES, "probabilities", Probabilities)
+    named = {}
+    for loss in ("nll", "probabilities"):
+        fitted = MetaModel(loss=loss, rate=3e-3, epochs=30).fit(*shadows(1500), classes=20, streams=Streams(0))
+        named[loss] = len(fitted.predict(shadows(400, 1)[0]).classes.unique())
+    assert named["nll"] >= 18
+    assert named["probabilities"] <= 12
