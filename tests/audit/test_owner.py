@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import torch
+from typer.testing import CliRunner
 
 from seepage._core import InputError, Streams
 from seepage.audit.owner import DEFENSES, Balanced, owner_of
+from seepage.cli.main import app
 from seepage.data.properties import rebalance
 from seepage.defenses.dp_sgd import epsilon
 from seepage.models.stack import Stack
@@ -76,6 +80,16 @@ def test_repetitions_are_counted() -> None:
 def test_bad_input_is_one_sentence(spec: str, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         owner_of(spec, Recipe())
+
+
+def test_defences_of_owners_are_listed_beside_the_others() -> None:
+    shown = json.loads(CliRunner().invoke(app, ["defenses", "list", "--json"], catch_exceptions=False).output)
+    names = [fact["name"] for fact in shown]
+    assert len(names) == len(set(names))
+    assert set(DEFENSES) <= set(names)
+    balanced = next(fact for fact in shown if fact["name"] == "balanced")
+    assert balanced["options"] == {"share": 0.5, "keep": 0.2}
+    assert balanced["needs"] == "--attacks property"
 
 
 def test_every_defence_has_a_line_about_it() -> None:

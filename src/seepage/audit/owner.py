@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from seepage._core import InputError, Streams, unknown_name
-from seepage.audit.spec import Spec, with_options
+from seepage.audit.spec import Spec, options_of, with_options
 from seepage.defenses import DPSGD
 from seepage.defenses.defense import Privacy
 from seepage.models.stack import Stack
@@ -106,6 +107,16 @@ class Owner:
             return self.private.privacy(1.0, rounds)
         steps = self.recipe.epochs * math.ceil(rows / self.recipe.batch_size)
         return self.private.privacy(min(1.0, self.recipe.batch_size / rows), steps * rounds)
+
+
+def listed_owners() -> list[dict[str, Any]]:
+    """The defences that only owners of models have, as facts."""
+    options = {"balanced": options_of(Balanced())}
+    return [
+        {"name": name, "about": about, "needs": "--attacks property", "paper": "", "options": options.get(name, {})}
+        for name, about in DEFENSES.items()
+        if name not in ("none", "dp_sgd")
+    ]
 
 
 def owner_of(defense: str, recipe: Recipe) -> Owner:

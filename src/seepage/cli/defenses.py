@@ -18,5 +18,6 @@ def defenses() -> None:
 def list_defenses(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
     """Show every defence, its options, and its paper."""
     from seepage.audit import DEFENSES, listed  # torch takes a second to load
+    from seepage.audit.owner import listed_owners
 
-    print_catalogue(listed(DEFENSES), as_json=as_json)
+    print_catalogue(listed(DEFENSES) + listed_owners(), as_json=as_json)

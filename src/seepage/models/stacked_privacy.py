@@ -4,6 +4,9 @@ The gradient of one row in a linear layer is the outer product of what comes in 
 squared norm is :math:`(|x|^2 + 1)\,|\delta|^2`, with 1 for the bias. Summed over layers this is the row's squared norm.
 A row's errors are then made smaller by its factor, and the ordinary backward pass sums clipped gradients.
 
+Measured at 509-32-16-8-2, batches of 64, 128 models on one thread: training takes 1.5 times as long with clipping, and
+2.2 times with noise too, most of that for 17,000 normal numbers a model and step.
+
 References:
     Goodfellow, Efficient Per-Example Gradient Computations, 2015; Li et al., Large Language Models Can Be Strong
     Differentially Private Learners, ICLR 2022.
