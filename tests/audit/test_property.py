@@ -174,7 +174,7 @@ def test_balancing_takes_the_attack_back_to_guessing_and_states_its_cost(risky: 
     summary = run_property_audit(risky, asked, run)
     free, balanced, private = summary["cells"]
     assert free["accuracy"]["low"] > 0.75
-    assert balanced["accuracy"]["low"] <= 0.5 + 0.1
+    assert balanced["accuracy"]["low"] <= 0.5 <= balanced["accuracy"]["high"]  # guessing
     assert balanced["accuracy"]["mean"] < free["accuracy"]["mean"] - 0.2
     none, kept, noisy = summary["models"]
     assert (none["rows_held"], none["rows_trained"], none["rows_repeated"]) == (320, 320, 0.0)
