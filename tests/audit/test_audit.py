@@ -11,7 +11,17 @@ import pytest
 
 import seepage
 from seepage._core import InputError
-from seepage.audit import ATTACKS, MODELS, Request, command_line, make_attack, make_model, make_settings, open_source
+from seepage.audit import (
+    ATTACKS,
+    MODELS,
+    Request,
+    command_line,
+    make_attack,
+    make_model,
+    make_plan,
+    make_settings,
+    open_source,
+)
 from seepage.data import clinic
 from seepage.results import Run, Summary
 
@@ -53,14 +63,17 @@ def test_the_same_seed_gives_the_same_summary(tmp_path: Path) -> None:
 def test_a_run_folder_holds_everything(tmp_path: Path) -> None:
     summary = audited(out=tmp_path / "run")
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
-        "records", "report.html", "run.json", "summary.json",
+        "records", "report.html", "run.json", "summary.json", "tasks",
     ]  # fmt: skip
     run = Run.open(tmp_path / "run")
     assert run.summary().document == json.loads(summary.to_json())
     records = run.records()
     assert len(records) == sum(cell["trials"] for cell in summary.cells)
-    with pytest.raises(InputError, match="holds another run"):
-        audited(out=tmp_path / "run")
+    written = {path: path.stat().st_mtime_ns for path in (tmp_path / "run" / "records").iterdir()}
+    assert audited(out=tmp_path / "run").cells == summary.cells  # finished: nothing is attacked again
+    assert written == {path: path.stat().st_mtime_ns for path in (tmp_path / "run" / "records").iterdir()}
+    with pytest.raises(InputError, match="holds a run with other settings"):
+        audited(out=tmp_path / "run", seed=9)
 
 
 def test_the_summary_has_the_documented_fields() -> None:
@@ -132,7 +145,8 @@ def test_pandas_polars_and_files_give_the_same_numbers(tmp_path: Path) -> None:
     pandas = pd.DataFrame({name: frame[name].to_list() for name in frame.columns})
     results = [audited(data=data) for data in (frame, pandas, tmp_path / "t.csv", str(tmp_path / "t.parquet"))]
     # The training does not depend on what the table is called; the attack's random stream does.
-    assert all(result.utility == results[0].utility for result in results)
+    named = [[entry | {"dataset": ""} for entry in result.utility] for result in results]
+    assert all(utility == named[0] for utility in named)
     assert results[0].cells == [
         cell | {"seconds": mine["seconds"]} for cell, mine in zip(results[1].cells, results[0].cells, strict=True)
     ]
@@ -176,9 +190,8 @@ def test_sensitive_columns_are_marked() -> None:
 def test_the_command_repeats_the_audit() -> None:
     changed = {"protocol": "fedavg", "local_rows": None, "model_options": {"width": 64}}
     changed |= {"models": ("mlp", "mlp:depth=3"), "defense": "dp_sgd:0.5"}
-    settings = make_settings(batch_sizes=(1, 8), labels_known=False, **changed)
-    request = Request(data="my file.csv", target="y", drop=("a", "b"))
-    words = shlex.split(command_line(request, settings))
+    about = {"data": "my file.csv", "target": "y", "drop": ("a", "b")}
+    words = shlex.split(command_line(make_plan(about | {"batch_sizes": (1, 8), "labels_known": False} | changed)))
     assert words[:6] == ["seepage", "audit", "--data", "my file.csv", "--target", "y"]
     for option, value in (
         ("--batch-size", "1,8"),
@@ -333,14 +346,17 @@ def test_attacked_clients_are_drawn_not_the_first_ones() -> None:
 
 
 def _records(seed: int) -> list[Any]:
-    from seepage.audit.runner import run_audit
+    from seepage.audit.runner import choices_of, run_choice
+    from seepage.audit.task import Memory
     from tests import cases
 
     source = open_source(Request(data=cases.frame(), target="target"))
     settings = make_settings(
         **(FAST | {"clients": 6, "trials": 2, "seed": seed, "exposure": 0, "attack_options": {"steps": 2}})
     )
-    return run_audit(source, settings).records[:2]
+    memory = Memory()
+    run_choice(source, settings, choices_of(settings)[0], memory)
+    return next(iter(memory.records.values()))
 
 
 def test_dropping_a_column_keeps_what_is_known_about_the_others(tmp_path: Path) -> None:

@@ -2,10 +2,10 @@
 
 import sys
 
-from seepage.audit.api import audit, run
+from seepage.audit.api import audit, open_sources, run
 from seepage.audit.catalogue import ATTACKS, DEFENSES, MODELS, listed, make_attack, make_defense, make_model
 from seepage.audit.document import command_line
-from seepage.audit.plan import prepare, read_plan
+from seepage.audit.plan import Plan, make_plan, prepare, read_plan
 from seepage.audit.settings import Settings, make_settings
 from seepage.audit.source import Request, Source, open_source
 
@@ -13,6 +13,7 @@ __all__ = [
     "ATTACKS",
     "DEFENSES",
     "MODELS",
+    "Plan",
     "Request",
     "Settings",
     "Source",
@@ -22,8 +23,10 @@ __all__ = [
     "make_attack",
     "make_defense",
     "make_model",
+    "make_plan",
     "make_settings",
     "open_source",
+    "open_sources",
     "prepare",
     "read_plan",
     "run",

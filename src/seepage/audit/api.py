@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from seepage._core import Progress, silent
+from seepage._core import InputError, Progress, silent
+from seepage.audit.backends import Backend
 from seepage.audit.document import command_line, make_summary, versions
-from seepage.audit.plan import prepare
-from seepage.audit.runner import check_audit, run_audit
-from seepage.audit.settings import Settings
+from seepage.audit.plan import Plan, make_plan
+from seepage.audit.runner import check_choice
 from seepage.audit.source import Source, open_source
-from seepage.results import SCHEMA_VERSION, Run, Summary
+from seepage.audit.sweep import run_here, run_plan
+from seepage.audit.task import Memory
+from seepage.results import Run, Summary
+from seepage.results.store import STORE_VERSION
 
 
 def audit(
@@ -31,8 +35,8 @@ def audit(
         progress: called with a label, the work done and the whole.
         options: what :class:`Request` says about the table (``task``, ``drop``, ``sensitive``, ``group``, ``schema``,
             ``path``) and anything of :class:`Settings` (``protocol``, ``models``, ``defenses``, ``batch_sizes``,
-            ``attacks``, ``trials``, ``seed``, ...). Models, defences and attacks are names or specs such as
-            ``"gaussian_noise:0.01"``.
+            ``attacks``, ``trials``, ``seed``, ...), and ``grid`` and ``cases`` as in a plan
+            (:func:`read_plan`). Models, defences and attacks are names or specs such as ``"gaussian_noise:0.01"``.
 
     Returns:
         The summary; in a notebook it shows itself as a table.
@@ -47,23 +51,67 @@ def audit(
         >>> result.cells[0]["trials"]
         2
     """
-    request, settings = prepare({"data": data, "target": target} | options)
-    command = command_line(request, settings)
-    return run(open_source(request), settings, out=Path(out) if out else None, command=command, progress=progress)
+    plan = make_plan({"data": data, "target": target} | options)
+    return run(plan, out=Path(out) if out else None, command=command_line(plan), progress=progress)
 
 
-def run(source: Source, settings: Settings, *, out: Path | None, command: str, progress: Progress = silent) -> Summary:
-    """Audit an opened table, and write the run folder if one is wanted (the report is the caller's to render)."""
-    check_audit(source, settings)
+def run(
+    plan: Plan,
+    *,
+    out: Path | None,
+    command: str,
+    sources: Sequence[Source] | None = None,
+    backend: Backend | None = None,
+    progress: Progress = silent,
+) -> Summary:
+    """Audit what a plan says, and write the run folder if one is wanted (the report is the caller's to render).
+
+    A folder that holds a part of the same audit already is gone on with.
+
+    Args:
+        sources: the opened tables of the variants, if the caller has opened them.
+        backend: where tasks run; in this process, one after the other, if not given.
+    """
+    opened = list(sources) if sources is not None else open_sources(plan)
+    if backend is None:
+        for task in plan.tasks:  # told before anything is written
+            check_choice(opened[plan.variants.index(task.variant)], task.variant.settings, task.choice)
+    settings = plan.variants[0].settings.model_dump(mode="json")
     head = {
-        "schema_version": SCHEMA_VERSION,
+        "store_version": STORE_VERSION,
         "command": command,
-        "settings": settings.model_dump(mode="json"),
+        "settings": settings,
+        "plan": plan.fingerprint,
+        "dataset": opened[0].name,
+        "versions": versions(),
     }
-    folder = Run.create(out, head | {"dataset": source.name, "versions": versions()}) if out else None
-    findings = run_audit(source, settings, run=folder, progress=progress)
-    name = out.name if out else source.name
-    summary = make_summary(source, settings, findings, name=name, path=str(out) if out else None, command=command)
+    folder = Run.open_or_create(out, head, same="plan") if out else None
+    memory = Memory()
+    if backend is None:
+        documents, memory = run_here(plan, folder, dict(enumerate(opened)), progress)
+    elif folder is None:
+        raise InputError("Workers need a run folder to write to: say where with --out.")
+    else:
+        documents = run_plan(plan, folder, backend, progress)
+    summary = make_summary(
+        plan,
+        opened,
+        documents,
+        folder.records if folder else lambda cells: [r for cell in cells for r in memory.records[cell]],
+        folder.revealed if folder else lambda cell: memory.revealed[cell],
+        name=out.name if out else opened[0].name,
+        path=str(out) if out else None,
+        command=command,
+    )
     if folder:
         folder.write("summary.json", summary.to_json())
     return summary
+
+
+def open_sources(plan: Plan) -> list[Source]:
+    """The table of every variant; each is opened once."""
+    opened: list[Source] = []
+    for place, variant in enumerate(plan.variants):
+        same = next((i for i in range(place) if plan.variants[i].request == variant.request), None)
+        opened.append(open_source(variant.request) if same is None else opened[same])
+    return opened

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from seepage._core import InputError, Outcome, Progress, Streams, silent
 from seepage.attacks.vertical.cafe import Cafe, CafeState
 from seepage.attacks.vertical.closed_form import ClosedForm, Solver
 from seepage.audit.catalogue import make_vertical_attack, make_vertical_defense
+from seepage.audit.findings import Choice, Findings, Sink
 from seepage.audit.parts import make_parts
 from seepage.audit.settings import Settings
 from seepage.audit.source import Source
@@ -26,42 +28,28 @@ from seepage.metrics import Evaluator, Reference, psnr
 from seepage.models import Parameters
 from seepage.observation import Claim, Space
 from seepage.observation.vertical import Recovery, VerticalScene
-from seepage.results import ATTACK, WHOLE, Cell, Measure, Record, Run
+from seepage.results import ATTACK, WHOLE, Cell, Measure, Record
 
 SHOWN = 15  # people whose rows are revealed, if that is asked for
 EXTRA = 1.1  # batches for each person: as many as there are people determine them, a few more make it well-conditioned
 POINTS = 10  # of a curve of training losses
 
 
-@dataclass
-class Recovered:
-    """What was read, what the model was worth, what training with each defence cost, and rows that may be shown."""
-
-    records: list[Record] = field(default_factory=list)
-    utility: list[dict[str, Any]] = field(default_factory=list)
-    losses: list[dict[str, Any]] = field(default_factory=list)
-    revealed: list[dict[str, Any]] = field(default_factory=list)
-
-    def __iadd__(self, other: Recovered) -> Recovered:
-        for each in fields(self):
-            getattr(self, each.name).extend(getattr(other, each.name))
-        return self
-
-
-def run_vertical_audit(
-    source: Source, settings: Settings, *, run: Run | None = None, progress: Progress = silent
-) -> Recovered:
-    """Every cell: one stream of batches feeds all attacks at once."""
-    found = Recovered()
-    for model in settings.models:
-        for defense in settings.defenses:
-            for batch_size in settings.batch_sizes:
-                for repeat in range(settings.recoveries):
-                    found += _recover(source, settings, model, defense, batch_size, repeat, progress)
-    if run is not None:
-        for cell in {record.cell for record in found.records}:
-            run.add([record for record in found.records if record.cell == cell])
-    return found
+def run_vertical_choice(
+    source: Source, settings: Settings, choice: Choice, sink: Sink, *, variant: str = "", progress: Progress = silent
+) -> Findings:
+    """One choice: one stream of batches feeds all attacks at once."""
+    findings = Findings()
+    records: dict[Cell, list[Record]] = {}
+    revealed: dict[Cell, list[dict[str, Any]]] = {}
+    for repeat in range(settings.recoveries):
+        for record, pairs in _recover(source, settings, choice, variant, repeat, findings, progress):
+            records.setdefault(record.cell, []).append(record)
+            revealed.setdefault(record.cell, []).extend(pairs)
+    for cell, found in records.items():
+        findings.cells.append(cell)
+        sink.add(found, revealed[cell])
+    return findings
 
 
 def batches_seen(settings: Settings) -> int:
@@ -70,11 +58,19 @@ def batches_seen(settings: Settings) -> int:
 
 
 def _recover(
-    source: Source, settings: Settings, model: str, defense: str, batch_size: int, repeat: int, progress: Progress
-) -> Recovered:
+    source: Source,
+    settings: Settings,
+    choice: Choice,
+    variant: str,
+    repeat: int,
+    findings: Findings,
+    progress: Progress,
+) -> Iterator[tuple[Record, list[dict[str, Any]]]]:
+    """What each attack read, and rows to show if that is asked for."""
+    batch_size = choice.batch_size
     streams = Streams(settings.seed).child("vertical", repeat)
     people = drawn(source.table, settings.people, streams.numpy("people"))
-    encoder, learner = make_parts(source, settings, model, seed=streams.integer("parameters"))
+    encoder, learner = make_parts(source, settings, choice.model, seed=streams.integer("parameters"))
     statistics = encoder.statistics(people)
     x = torch.from_numpy(encoder.encode(people, statistics))
     y = torch.from_numpy(people.target)
@@ -95,9 +91,8 @@ def _recover(
     count = batches_seen(settings)
     states = {name: _start(attack, scene, streams.child(name)) for name, attack in attacks.items()}
     seconds = dict.fromkeys(states, 0.0)
-    workers = make_vertical_defense(defense, learner)
-    found = Recovered()
-    head = {"protocol": settings.protocol, "model": model, "defense": defense, "batch_size": batch_size}
+    workers = make_vertical_defense(choice.defense, learner)
+    head = {"dataset": source.name, "protocol": settings.protocol} | asdict(choice) | {"variant": variant}
     points = [(0, float(learner.loss(learner.initial(), x, y)))]
     every = max(1, count // POINTS)
 
@@ -119,7 +114,7 @@ def _recover(
         if number % 20 == 0 or number == count:
             progress(label, number, count)
     if training:
-        found.utility.append(
+        findings.utility.append(
             head
             | {"repeat": repeat, "parameters": learner.size, "attack_point": "while training", "round": count}
             | {"exposure": dict.fromkeys(("min", "mean", "max"), count * batch_size / len(x))}
@@ -131,7 +126,9 @@ def _recover(
         progress("training loss", 0, 1)
         points = training_losses(trained, learner, x, y, count, streams, **how)
     if len(points) > 1 and repeat == 0:
-        found.losses.append(head | {"learning_rate": settings.learning_rate, "points": [list(each) for each in points]})
+        findings.losses.append(
+            head | {"learning_rate": settings.learning_rate, "points": [list(each) for each in points]}
+        )
     truth = Truth(rows=people, encoder=encoder, statistics=statistics, client_rows=people)
     for name, state in states.items():
         begin = time.perf_counter()
@@ -140,18 +137,17 @@ def _recover(
         cell = Cell(
             dataset=source.name,
             protocol=settings.protocol,
-            model=model,
+            model=choice.model,
             batch_size=batch_size,
             attack_point="while training" if training else "initialized",
             attack=name,
-            defense=defense,
+            defense=choice.defense,
+            variant=variant,
         )
         numbered = not isinstance(workers.ids, RemappedIds)
         record = _record(cell, repeat, count, recovery, truth, x, settings, streams, seconds[name], numbered)
-        found.records.append(record)
-        if settings.reveal and repeat == 0:
-            found.revealed += _pairs(cell, recovery, people, encoder, statistics)
-    return found
+        shown = settings.reveal and repeat == 0
+        yield record, _pairs(cell, recovery, people, encoder, statistics) if shown else []
 
 
 def drawn(table: Table, count: int, generator: np.random.Generator) -> Table:
@@ -224,17 +220,15 @@ def _pairs(
     ]
 
 
-def check_vertical(source: Source, settings: Settings) -> None:
-    """Stop with a sentence, before any work, if a cell cannot be run."""
+def check_vertical(source: Source, settings: Settings, choice: Choice) -> None:
+    """Stop with a sentence, before any work, if a choice cannot be run."""
     drawn(source.table, settings.people, np.random.default_rng(0))
     for name in settings.attacks:
         make_vertical_attack(name, settings.attack_options)
-    _, learner = make_parts(source, settings, settings.models[0], seed=0)
-    for spec in settings.defenses:
-        make_vertical_defense(spec, learner)
-    for batch_size in settings.batch_sizes:
-        if not 1 <= batch_size < settings.people:
-            raise InputError(
-                f"A batch has {batch_size} of {settings.people} people: all batches are the same, so rows cannot be "
-                "separated; batches must be smaller than the data."
-            )
+    _, learner = make_parts(source, settings, choice.model, seed=0)
+    make_vertical_defense(choice.defense, learner)
+    if not 1 <= choice.batch_size < settings.people:
+        raise InputError(
+            f"A batch has {choice.batch_size} of {settings.people} people: all batches are the same, so rows cannot be "
+            "separated; batches must be smaller than the data."
+        )

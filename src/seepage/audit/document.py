@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import shlex
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
@@ -11,11 +12,13 @@ from typing import Any
 
 from seepage.audit.cafe import batches_seen
 from seepage.audit.explain import explain
-from seepage.audit.runner import Findings
+from seepage.audit.plan import Plan, Task
 from seepage.audit.settings import Settings
-from seepage.audit.source import Request, Source
+from seepage.audit.source import Source
 from seepage.data import Schema
-from seepage.results import SCHEMA_VERSION, Summary, summarise_cells
+from seepage.results import SCHEMA_VERSION, Record, Summary, summarise_cells
+
+EXPLAINED = 12  # variants of which it is counted what can work; more would be a page of its own
 
 
 def versions() -> dict[str, str]:
@@ -25,10 +28,34 @@ def versions() -> dict[str, str]:
 
 
 def make_summary(
-    source: Source, settings: Settings, findings: Findings, *, name: str, path: str | None, command: str
+    plan: Plan,
+    sources: Sequence[Source],
+    documents: Sequence[dict[str, Any]],
+    records: Callable[[Sequence[str]], list[Record]],
+    revealed: Callable[[str], list[dict[str, Any]]],
+    *,
+    name: str,
+    path: str | None,
+    command: str,
 ) -> Summary:
-    """The summary of a finished audit."""
-    columns = describe_columns(source.table.schema)
+    """The summary of a finished audit.
+
+    Args:
+        sources: the table of each variant.
+        documents: what is known of each task, in the order of the plan.
+        records, revealed: those of cells, by their ids.
+    """
+    first, settings = sources[0], plan.variants[0].settings
+    several = len({source.name for source in sources}) > 1
+    cells, applicability = [], []
+    told = list(zip(plan.tasks, documents, strict=True))
+    for variant, source in zip(plan.variants, sources, strict=True):
+        columns = describe_columns(source.table.schema)
+        found = [record for task, each in told if task.variant is variant for record in records(each["cells"])]
+        cells += summarise_cells(found, columns)
+        if variant.settings.protocol != "vertical" and len(plan.variants) <= EXPLAINED:
+            head = {"dataset": source.name, "variant": variant.name}
+            applicability += [head | entry for entry in explain(source, variant.settings, found)]
     document: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "name": name,
@@ -37,23 +64,39 @@ def make_summary(
         "versions": versions(),
         "settings": settings.model_dump(mode="json"),
         "command": command,
-        "dataset": describe_dataset(source, columns),
+        "dataset": describe_all(list({source.name: source for source in sources}.values())) if several else describe_dataset(first),
         "threat_model": threat_model(settings),
-        "cells": summarise_cells(findings.records, columns),
-        "utility": findings.utility,
-        "privacy": findings.privacy,
-        "applicability": [] if settings.protocol == "vertical" else explain(source, settings, findings.records),
-        "not_tested": not_tested(settings),
-    }
+        "cells": cells,
+        "applicability": applicability,
+        "not_tested": not_tested(plan) + [_not_run(task, each) for task, each in told if not each["cells"]],
+    } | {key: [entry for each in documents for entry in each.get(key, ())] for key in ("utility", "privacy")}
+    if len(plan.variants) > 1:
+        document["variants"] = [
+            {"name": variant.name, "dataset": source.name, "settings": _differing(variant.settings, settings)}
+            for variant, source in zip(plan.variants, sources, strict=True)
+        ]
     if settings.protocol == "vertical":
         document["vertical"] = {
             "people": settings.people,
             "batches": batches_seen(settings),
-            "losses": findings.losses,
+            "losses": [entry for each in documents for entry in each.get("losses", ())],
         }
-    if settings.reveal:
-        document["revealed"] = findings.revealed
+    if any(variant.settings.reveal for variant in plan.variants):
+        document["revealed"] = [row for each in documents for cell in each["cells"] for row in revealed(cell)]
     return Summary(document)
+
+
+def _not_run(task: Task, document: dict[str, Any]) -> str:
+    """A task of the plan that gave no cell."""
+    said = [task.choice.model, f"batch {task.choice.batch_size}", task.choice.defense, task.variant.name]
+    which = ", ".join(part for part in said if part and part != "none")
+    return f"Not run: {which}. {document.get('reason') or document.get('error')}"
+
+
+def _differing(settings: Settings, base: Settings) -> dict[str, Any]:
+    """What differs from the first variant."""
+    ours, theirs = settings.model_dump(mode="json"), base.model_dump(mode="json")
+    return {key: value for key, value in ours.items() if value != theirs[key]}
 
 
 def describe_columns(schema: Schema) -> list[dict[str, Any]]:
@@ -64,7 +107,21 @@ def describe_columns(schema: Schema) -> list[dict[str, Any]]:
     ]
 
 
-def describe_dataset(source: Source, columns: list[dict[str, Any]]) -> dict[str, Any]:
+def describe_all(sources: Sequence[Source]) -> dict[str, Any]:
+    """Several data sets in one entry: columns bear the name of their table."""
+    each = [describe_dataset(source) for source in sources]
+    return {
+        "name": ", ".join(entry["name"] for entry in each),
+        "rows": sum(entry["rows"] for entry in each),
+        "target": ", ".join(dict.fromkeys(entry["target"] for entry in each)),
+        "task": ", ".join(dict.fromkeys(entry["task"] for entry in each)),
+        "columns": [c | {"dataset": entry["name"]} for entry in each for c in entry["columns"]],
+        "dropped": [d for entry in each for d in entry["dropped"]],
+        "notes": [note for entry in each for note in entry["notes"]],
+    }
+
+
+def describe_dataset(source: Source) -> dict[str, Any]:
     """The data set's facts for the report."""
     schema = source.table.schema
     return {
@@ -72,7 +129,7 @@ def describe_dataset(source: Source, columns: list[dict[str, Any]]) -> dict[str,
         "rows": len(source.table),
         "target": schema.target.name,
         "task": schema.target.task,
-        "columns": columns,
+        "columns": describe_columns(schema),
         "dropped": [{"name": d.name, "reason": d.reason} for d in schema.dropped],
         "notes": list(source.notes),
     }
@@ -96,32 +153,41 @@ def threat_model(settings: Settings) -> dict[str, Any]:
     }
 
 
-def not_tested(settings: Settings) -> list[str]:
+def not_tested(plan: Plan) -> list[str]:
     """What this run says nothing about."""
-    other = {"fedsgd": "FedAvg", "fedavg": "FedSGD", "vertical": "FedSGD and FedAvg"}[settings.protocol]
+    every = [variant.settings for variant in plan.variants]
+    tested = {settings.protocol for settings in every}
+    others = [said for name, said in _PROTOCOLS.items() if name not in tested]
+    said = f" ({' and '.join(others)})" if others else ""
     sentences = [
         "Stronger attacks than the ones listed. A low number here is not a proof of privacy.",
-        _defences_left_out(settings),
-        f"Other protocols ({other}), other models and other batch sizes than the ones listed.",
+        _defences_left_out(list(dict.fromkeys(spec for settings in every for spec in settings.defended))),
+        f"Other protocols{said}, other models and other batch sizes than the ones listed.",
         "A malicious server, or clients that attack each other.",
         "Membership and property inference.",
     ]
-    if settings.labels_known:
+    if all(settings.labels_known for settings in every):
         sentences.append("An attacker without the labels, which is weaker.")
     return sentences
 
 
-def _defences_left_out(settings: Settings) -> str:
-    if not settings.defended:
+_PROTOCOLS = {"fedsgd": "FedSGD", "fedavg": "FedAvg", "vertical": "vertical learning"}
+
+
+def _defences_left_out(defended: Sequence[str]) -> str:
+    if not defended:
         return "Defences: none was in place (no noise, no clipping, no secure aggregation)."
     return (
-        f"Other defences than {', '.join(settings.defended)}, secure aggregation, and attacks that were made for the "
+        f"Other defences than {', '.join(defended)}, secure aggregation, and attacks that were made for the "
         "defence they meet: one that models it can read more."
     )
 
 
-def command_line(request: Request, settings: Settings) -> str:
-    """The command that repeats this audit: everything that differs from the defaults."""
+def command_line(plan: Plan) -> str:
+    """The command that repeats this audit: everything that differs from the defaults. A grid needs its plan."""
+    request, settings = plan.variants[0].request, plan.variants[0].settings
+    if len(plan.variants) > 1:
+        return "seepage audit --plan PLAN"
     data = str(request.data) if isinstance(request.data, str | Path) else "FILE"
     words = ["seepage", "audit", "--data", data]
     said = {field.name: getattr(request, field.name) for field in fields(request) if field.name != "data"}

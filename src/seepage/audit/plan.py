@@ -1,29 +1,94 @@
-"""Plans: an audit in a TOML file, with the same keys as the Python API."""
+"""Plans: an audit in a TOML file, with the same keys as the Python API, and grids over any of them.
+
+.. code-block:: toml
+
+    data = "adult"
+    models = ["mlp", "resnet"]        # every combination of models, defences, batch sizes and attacks is tested
+    batch_sizes = [1, 8, 32]
+
+    [grid]                            # and every combination of these beside them
+    labels_known = [true, false]
+    seed = [0, 1]
+
+    [[cases]]                         # with each of these
+    name = "one local epoch"
+    protocol = "fedavg"
+"""
 
 from __future__ import annotations
 
+import hashlib
+import itertools
+import json
 import tomllib
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
 from seepage._core import InputError, unknown_name
+from seepage.audit.findings import Choice
+from seepage.audit.runner import choices_of
 from seepage.audit.settings import SEVERAL, Settings, make_settings
 from seepage.audit.source import Request
+from seepage.data import as_frame
 
 ABOUT = {field.name for field in fields(Request)}
 KEYS = (*(field.name for field in fields(Request)), *Settings.model_fields)
+MANY = ("grid", "cases")
 _TYPES = get_type_hints(Request) | {"task": str | None}  # a wrong task is told with the nearest one
+_COORDINATES = {"data", "protocol", *SEVERAL, *SEVERAL.values(), "attack_points"}  # a cell says these itself
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One table with one setting of everything that is not a coordinate of a cell. ``name`` says how it differs."""
+
+    name: str
+    request: Request
+    settings: Settings
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is trained once and attacked many times; what workers are given."""
+
+    variant: Variant
+    choice: Choice
+
+    @property
+    def id(self) -> str:
+        """A short stable name, from everything that can change a number of it."""
+        settings = self.variant.settings.model_dump(mode="json", exclude={"models", "defenses", "batch_sizes"})
+        about = {name: _canonical(getattr(self.variant.request, name)) for name in sorted(ABOUT)}
+        text = json.dumps([about, settings, vars(self.choice), self.variant.name], sort_keys=True)
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything an audit is to test."""
+
+    variants: tuple[Variant, ...]
+
+    @property
+    def tasks(self) -> list[Task]:
+        """What is to be trained, in the order of the plan."""
+        return [Task(each, choice) for each in self.variants for choice in choices_of(each.settings)]
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for equal plans."""
+        return hashlib.blake2b("".join(task.id for task in self.tasks).encode(), digest_size=8).hexdigest()
 
 
 def read_plan(path: str | Path) -> dict[str, Any]:
     """The values of a plan, as :func:`seepage.audit` takes them; a mistake is one sentence.
 
-    A plan is flat: every key is one of :class:`Request` or :class:`Settings`. A path in it is taken from the folder in
-    which the audit is started, as on the command line.
+    Every key is one of :class:`Request` or :class:`Settings`, or ``grid`` (lists of values of such keys) or ``cases``
+    (tables of such keys). A path is taken from the folder in which the audit is started, as on the command line.
 
     Example:
         >>> values = read_plan("reproductions/tableak/noise.toml")  # doctest: +SKIP
@@ -31,10 +96,72 @@ def read_plan(path: str | Path) -> dict[str, Any]:
     """
     values = {SEVERAL.get(key, key): value for key, value in _parsed(Path(path)).items()}
     for key in values:
-        if key not in KEYS:
-            raise unknown_name(f"key in the plan {path}:", key, KEYS)
-    prepare({"data": None} | values)  # told now, before anything beside the plan can hide it
+        if key not in (*KEYS, *MANY):
+            raise unknown_name(f"key in the plan {path}:", key, (*KEYS, *MANY))
+    make_plan({"data": None} | values)  # told now, before anything beside the plan can hide it
     return values
+
+
+def make_plan(values: Mapping[str, Any]) -> Plan:
+    """The plan that these values make; everything is checked that can be without the tables."""
+    plain = {key: value for key, value in values.items() if key not in MANY}
+    variants: list[Variant] = []
+    cells: set[tuple[Any, ...]] = set()
+    for name, changes in _changes(_grid(values.get("grid") or {}), _cases(values.get("cases") or [])):
+        merged = {key: value for key, value in plain.items() if SEVERAL.get(key, key) not in changes} | changes
+        variant = Variant(name, *prepare(merged))
+        for choice in choices_of(variant.settings):
+            where = (name, str(variant.request.data), variant.settings.protocol, *vars(choice).values())
+            where += (variant.settings.attacks, variant.settings.attack_points)
+            if where in cells:
+                raise InputError(f"Two parts of the plan test the same thing ({', '.join(map(str, where[1:6]))}).")
+            cells.add(where)
+        variants.append(variant)
+    return Plan(tuple(variants))
+
+
+def _grid(grid: Any) -> dict[str, list[Any]]:
+    if not isinstance(grid, Mapping):
+        raise InputError("The plan's 'grid' is a table: keys with lists of values.")
+    checked: dict[str, list[Any]] = {}
+    for key, listed in grid.items():
+        if key not in (*KEYS, *SEVERAL):
+            raise unknown_name("key in the plan's grid:", key, (*KEYS, *SEVERAL))
+        if not isinstance(listed, list | tuple) or not listed:
+            raise InputError(f"{key!r} in the plan's grid is {listed!r}; it must be a list of values.")
+        checked[SEVERAL.get(str(key), str(key))] = list(listed)
+    return checked
+
+
+def _cases(cases: Any) -> list[dict[str, Any]]:
+    if not isinstance(cases, Sequence) or not all(isinstance(case, Mapping) for case in cases):
+        raise InputError("The plan's 'cases' are tables: [[cases]] with keys below.")
+    for case in cases:
+        for key in case:
+            if key not in (*KEYS, *SEVERAL, "name"):
+                raise unknown_name("key in the plan's cases:", key, (*KEYS, *SEVERAL, "name"))
+    return [{SEVERAL.get(key, key): value for key, value in case.items()} for case in cases]
+
+
+def _changes(grid: dict[str, list[Any]], cases: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """Every combination, with a name made of what a cell does not say itself."""
+    found = []
+    for case in cases or [{}]:
+        for values in itertools.product(*grid.values()):
+            chosen = dict(zip(grid, values, strict=True))
+            changes = {key: value for key, value in case.items() if key != "name"} | chosen
+            said = [str(case["name"])] if "name" in case else [_said(k, v) for k, v in case.items() if _unsaid(k)]
+            said += [_said(key, value) for key, value in chosen.items() if _unsaid(key)]
+            found.append((", ".join(said), changes))
+    return found
+
+
+def _unsaid(key: str) -> bool:
+    return key not in _COORDINATES and key != "name"
+
+
+def _said(key: str, value: Any) -> str:
+    return f"{key}={str(value).lower() if isinstance(value, bool) else value}"
 
 
 def prepare(values: Mapping[str, Any]) -> tuple[Request, Settings]:
@@ -42,6 +169,18 @@ def prepare(values: Mapping[str, Any]) -> tuple[Request, Settings]:
     about = {name: _checked(name, value) for name, value in values.items() if name in ABOUT}
     settings = make_settings(**{name: value for name, value in values.items() if name not in ABOUT})
     return Request(**about), settings
+
+
+def _canonical(value: Any) -> Any:
+    """A value of a request as it is written down; a frame by its content."""
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, tuple | list):
+        return [_canonical(entry) for entry in value]
+    if isinstance(value, Path):
+        return str(value)
+    frame = as_frame(value)
+    return {"columns": frame.columns, "rows": frame.height, "hash": str(frame.hash_rows(seed=0).sum())}
 
 
 def _parsed(path: Path) -> dict[str, Any]:

@@ -1,11 +1,11 @@
-"""Runs an audit: federations are trained, their updates attacked, the claims measured, the numbers kept."""
+"""Runs one choice of an audit: federations are trained, their updates attacked, the claims measured."""
 
 from __future__ import annotations
 
 import itertools
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,9 @@ import torch
 
 from seepage._core import Outcome, Progress, SeepageError, Streams, silent
 from seepage.attacks import Attack
-from seepage.audit.cafe import check_vertical, run_vertical_audit
+from seepage.audit.cafe import check_vertical, run_vertical_choice
 from seepage.audit.catalogue import make_attack, make_defense
+from seepage.audit.findings import Choice, Findings, Sink
 from seepage.audit.parts import cannot_build, make_parts
 from seepage.audit.settings import Settings
 from seepage.audit.source import Source
@@ -22,27 +23,7 @@ from seepage.data import Table
 from seepage.federation import AttackPoint, Trace, Truth, make_population, simulate
 from seepage.metrics import Evaluator, Reference, aligned
 from seepage.observation import Claim, Exchange, Knowledge, Observation
-from seepage.results import Cell, Record, Run
-
-
-@dataclass
-class Findings:
-    """What a run has found so far."""
-
-    records: list[Record] = field(default_factory=list)
-    utility: list[dict[str, Any]] = field(default_factory=list)
-    privacy: list[dict[str, Any]] = field(default_factory=list)
-    losses: list[dict[str, Any]] = field(default_factory=list)
-    revealed: list[dict[str, Any]] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What one federation is trained with."""
-
-    model: str
-    defense: str
-    batch_size: int
+from seepage.results import Cell, Record
 
 
 @dataclass(frozen=True)
@@ -56,49 +37,58 @@ class Target:
     truth: Truth
 
 
-def run_audit(source: Source, settings: Settings, *, run: Run | None = None, progress: Progress = silent) -> Findings:
-    """Every cell of an audit; finished cells are stored in ``run`` as they come.
+def run_choice(
+    source: Source,
+    settings: Settings,
+    choice: Choice,
+    sink: Sink,
+    *,
+    variant: str = "",
+    progress: Progress = silent,
+) -> Findings:
+    """Train the federations of one choice, and attack them at every point by every attack.
 
-    A federation is trained once for each model, defence and batch size, and attacked at every point by every attack.
+    Finished cells go to the sink as they come; the findings hold everything else.
     """
     if settings.protocol == "vertical":
-        found = run_vertical_audit(source, settings, run=run, progress=progress)
-        return Findings(records=found.records, utility=found.utility, losses=found.losses, revealed=found.revealed)
+        return run_vertical_choice(source, settings, choice, sink, variant=variant, progress=progress)
     attacks = {name: make_attack(name, settings.attack_options) for name in settings.attacks}
     findings = Findings()
-    for choice in _choices(settings):
-        said = _said(choice, settings)
-        traces, evaluators = [], []
-        for repeat in range(_repeats(source, settings)):
-            streams = Streams(settings.seed).child("repeat", repeat)
-            trace, whole = _train(source, settings, choice, streams, _labelled(progress, said))
-            traces.append(trace)
-            evaluators.append(Evaluator(whole=whole, deviation=settings.deviation))
-            findings.utility += _utility(settings, choice, repeat, trace)
-            findings.privacy += _privacy(settings, choice, repeat, trace)
-        chosen = _chosen(traces, settings)
-        for name in _point_names(traces):
-            targets = [_targets(traces, name)[index] for index in chosen]
-            for attack_name, attack in attacks.items():
-                cell = Cell(
-                    dataset=source.name,
-                    protocol=settings.protocol,
-                    model=choice.model,
-                    batch_size=choice.batch_size,
-                    attack_point=name,
-                    attack=attack_name,
-                    defense=choice.defense,
-                )
-                label = _labelled(progress, f"{said}, {name}, {attack_name}")
-                records, pairs = attack_cell(cell, attack, targets, evaluators, settings.knowledge, settings, label)
-                findings.records += records
-                findings.revealed += pairs
-                if run is not None:
-                    run.add(records)
+    said = _said(choice, settings)
+    traces, evaluators = [], []
+    for repeat in range(_repeats(source, settings)):
+        streams = Streams(settings.seed).child("repeat", repeat)
+        trace, whole = _train(source, settings, choice, streams, _labelled(progress, said))
+        traces.append(trace)
+        evaluators.append(Evaluator(whole=whole, deviation=settings.deviation))
+        head = {"dataset": source.name, "protocol": settings.protocol} | asdict(choice) | {"variant": variant}
+        findings.utility += _utility(head, repeat, trace)
+        findings.privacy += _privacy(head, repeat, trace)
+    chosen = _chosen(traces, settings)
+    for name in _point_names(traces):
+        targets = [_targets(traces, name)[index] for index in chosen]
+        for attack_name, attack in attacks.items():
+            cell = Cell(
+                dataset=source.name,
+                protocol=settings.protocol,
+                model=choice.model,
+                batch_size=choice.batch_size,
+                attack_point=name,
+                attack=attack_name,
+                defense=choice.defense,
+                variant=variant,
+            )
+            findings.cells.append(cell)
+            if sink.has(cell):
+                continue
+            label = _labelled(progress, f"{said}, {name}, {attack_name}")
+            records, pairs = attack_cell(cell, attack, targets, evaluators, settings.knowledge, settings, label)
+            sink.add(records, pairs)
     return findings
 
 
-def _choices(settings: Settings) -> list[Choice]:
+def choices_of(settings: Settings) -> list[Choice]:
+    """Every combination of model, defence and batch size."""
     combinations = itertools.product(settings.models, settings.defenses, settings.batch_sizes)
     return [Choice(*combination) for combination in combinations]
 
@@ -110,25 +100,22 @@ def _said(choice: Choice, settings: Settings) -> str:
     return ", ".join([*parts, f"batch {choice.batch_size}"])
 
 
-def check_audit(source: Source, settings: Settings) -> None:
-    """Stop with a sentence, before any work and before anything is written, if a cell cannot be run."""
-    for model in settings.models:
-        _check_model(source, settings, model)
+def check_choice(source: Source, settings: Settings, choice: Choice) -> None:
+    """Stop with a sentence, before any work and before anything is written, if this cannot be run."""
+    _check_model(source, settings, choice.model)
     if settings.protocol == "vertical":
-        check_vertical(source, settings)
+        check_vertical(source, settings, choice)
         return
-    for defense in settings.defenses:
-        make_defense(defense)
+    make_defense(choice.defense)
     for name in settings.attacks:
         make_attack(name, settings.attack_options)
-    protocols = [settings.make_protocol(batch_size) for batch_size in settings.batch_sizes]
+    protocol = settings.make_protocol(choice.batch_size)
     for repeat in range(_repeats(source, settings)):
         streams = Streams(settings.seed).child("repeat", repeat)
         train_part = source.split(streams.numpy("split")).train
         sizes = [len(rows) for rows in settings.make_partition()(train_part, streams.numpy("partition"))]
-        for protocol in protocols:
-            clock = protocol.clock(sizes)
-            protocol.schedule.rounds(clock, clock.rounds_until(protocol.exposure))
+        clock = protocol.clock(sizes)
+        protocol.schedule.rounds(clock, clock.rounds_until(protocol.exposure))
 
 
 def _check_model(source: Source, settings: Settings, model: str) -> None:
@@ -184,7 +171,8 @@ def attack_cell(
     progress: Progress,
 ) -> tuple[list[Record], list[dict[str, Any]]]:
     """Attack all targets of a cell at once and score every claim; row pairs too if they may be shown."""
-    streams = Streams(settings.seed).child("attack", cell.id)
+    # Variants of one plan share the attacker's randomness, as they share clients: what differs is the setting.
+    streams = Streams(settings.seed).child("attack", replace(cell, variant="").id)
     began = time.perf_counter()
     claims = claims_of(attack, [target.observation for target in targets], streams, progress)
     seconds = (time.perf_counter() - began) / len(targets)
@@ -262,9 +250,9 @@ def _targets(traces: Sequence[Trace], name: str) -> list[Target]:
     ]
 
 
-def _utility(settings: Settings, choice: Choice, repeat: int, trace: Trace) -> list[dict[str, Any]]:
+def _utility(head: dict[str, Any], repeat: int, trace: Trace) -> list[dict[str, Any]]:
     size = trace.points[0].observations[0].learner.size
-    head = {"protocol": settings.protocol} | asdict(choice) | {"repeat": repeat, "parameters": size}
+    head = head | {"repeat": repeat, "parameters": size}
     entries = [
         head
         | {
@@ -285,11 +273,10 @@ def _utility(settings: Settings, choice: Choice, repeat: int, trace: Trace) -> l
     return [*entries, head | best]
 
 
-def _privacy(settings: Settings, choice: Choice, repeat: int, trace: Trace) -> list[dict[str, Any]]:
+def _privacy(head: dict[str, Any], repeat: int, trace: Trace) -> list[dict[str, Any]]:
     """What a defence promises each client; an epsilon that is infinite, which is no promise, is null."""
     return [
-        {"protocol": settings.protocol}
-        | asdict(choice)
+        head
         | {"repeat": repeat, "client": client, "rounds": trace.rounds}
         | asdict(promise)
         | {"epsilon": promise.epsilon if np.isfinite(promise.epsilon) else None}

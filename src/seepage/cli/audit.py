@@ -6,7 +6,9 @@ import datetime
 import json
 import shlex
 import sys
-from dataclasses import asdict, replace
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -74,7 +76,16 @@ def audit(
     reader: Annotated[
         str | None, typer.Option(help="attack property: what is seen of a model: paths, deepsets, sorted or flat.")
     ] = None,
-    jobs: Annotated[int, typer.Option(help="attack property: processes that train models.")] = 2,
+    jobs: Annotated[
+        int | None, typer.Option(help="Processes; one for an audit, as many as cores for a plan with a grid.")
+    ] = None,
+    backend: Annotated[
+        str | None,
+        typer.Option(help="Where a plan runs: local (processes) or dask (a cluster; loopback if no address)."),
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="backend dask: the scheduler's address, tcp://HOST:PORT or tls://HOST:PORT.")
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print summary.json on stdout, and nothing else there.")
     ] = False,
@@ -121,7 +132,14 @@ def audit(
     deviation: Annotated[str, typer.Option(help="Tolerance from the client's deviation, or global.")] = "client",
 ) -> None:
     """Train a federation on a table, attack what the server sees, and report how much of the rows it reads back."""
-    from seepage.audit import command_line, open_source, prepare, read_plan, run  # torch takes seconds to load
+    from seepage.audit import (
+        command_line,
+        make_plan,
+        open_sources,
+        prepare,
+        read_plan,
+        run,
+    )  # torch takes seconds to load
 
     values = {
         "data": data,
@@ -183,20 +201,44 @@ def audit(
             "seed": seed,
         }
         request = prepare(values | {"attacks": ("exact",), "defenses": ("none",)})[0]
-        _property(request, asked, jobs, out, as_json)
+        _property(request, asked, jobs or 2, out, as_json)
         return
     if property_text is not None:
         raise InputError("--property belongs to the attack property: say --attacks property, alone.")
-    request, settings = prepare(values)
-    source = open_source(request)
-    for note in source.notes:
+    whole = make_plan(values)
+    sources = open_sources(whole)
+    for note in dict.fromkeys(note for source in sources for note in source.notes):
         typer.echo(f"note: {note}", err=True)
+    request, settings = whole.variants[0].request, whole.variants[0].settings
     what = plan.stem if plan else settings.models[0].partition(":")[0]
-    folder = _folder(out, f"{source.name}-{settings.protocol}-{what}")
-    command = command_line(replace(request, data=source.name, fallback=None) if source.notes else request, settings)
-    with ProgressBars() as bars:
-        summary = run(source, settings, out=folder, command=command, progress=bars)
+    folder = _folder(out, f"{sources[0].name}-{settings.protocol}-{what}")
+    if len(whole.variants) > 1:
+        command = shlex.join(["seepage", *sys.argv[1:]])
+    elif sources[0].notes:  # what was audited instead is what is to be repeated
+        command = command_line(make_plan(values | {"data": sources[0].name, "fallback": None}))
+    else:
+        command = command_line(whole)
+    with ExitStack() as stack:
+        bars = stack.enter_context(ProgressBars())
+        where = stack.enter_context(_workers(whole, jobs, backend, scheduler))
+        summary = run(whole, out=folder, command=command, sources=sources, backend=where, progress=bars)
     _finish(summary, folder, as_json)
+
+
+@contextmanager
+def _workers(plan: Any, jobs: int | None, backend: str | None, scheduler: str | None) -> Iterator[Any]:
+    """Where a plan runs: an audit without a grid here, others in as many processes as there are cores."""
+    from seepage.audit.backends import cores, open_backend
+
+    if jobs is not None and jobs < 1:
+        raise InputError(f"--jobs is {jobs}; it must be at least 1.")
+    here = backend is None and scheduler is None and (jobs == 1 or (jobs is None and len(plan.variants) == 1))
+    if here:
+        yield None
+        return
+    amount = jobs or max(1, min(cores(), len(plan.tasks)))
+    with open_backend(backend or ("dask" if scheduler else "local"), jobs=amount, scheduler=scheduler) as opened:
+        yield opened
 
 
 def _property(request: Any, asked: dict[str, Any], jobs: int, out: str, as_json: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from seepage.report import words
 
 MANY = 2  # reasons of more choices than this are folded away; the table of verdicts stays
-_CHOICE = ("protocol", "model", "batch_size", "defense")
+_CHOICE = ("dataset", "protocol", "model", "batch_size", "defense", "variant")
 # What works for an attacker is bad news. What cannot work is grey, not green: it is no proof of privacy.
 _BADGES = {"works": "leaks", "partly": "some"}
 
@@ -51,11 +51,11 @@ def gather_applicability(entries: Sequence[Mapping[str, Any]]) -> Applicability 
     """What the summary says can work; None if it says nothing."""
     if not entries:
         return None
-    varying = [name for name in _CHOICE if len({entry[name] for entry in entries}) > 1]
+    varying = [name for name in _CHOICE if len({entry.get(name, "") for entry in entries}) > 1]
     shown = [name for name in _CHOICE if name in varying or name in ("model", "batch_size")]
     choices = tuple(
         Possibility(
-            label=words.joined(words.said(name, entry[name]) for name in shown),
+            label=words.joined(words.said(name, entry.get(name, "")) for name in shown),
             behind=f"{words.plural(entry['rows'], 'row')} and {words.plural(entry['steps'], 'local step')}",
             parts=tuple(_part(finding) for finding in entry["findings"]),
             stops=str(entry["stops"]),

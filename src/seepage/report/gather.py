@@ -27,6 +27,7 @@ CHOSEN = (
     "model",
     "batch_size",
     "defense",
+    "variant",
 )  # what an engineer chooses; the rest is the attacker's
 REVEALED_LIMIT = 100
 COLUMNS_LIMIT = 240  # those most at risk: a page with hundreds more is slow to open, and nobody reads them
@@ -189,7 +190,7 @@ def gather(summary: Summary) -> Page:
 
 
 def _leaks(cells: Sequence[Mapping[str, Any]]) -> tuple[Leak, ...]:
-    keys = [Cell(**{name: entry[name] for name in _CELL}) for entry in cells]
+    keys = [Cell(**{name: entry[name] for name in _CELL if name in entry}) for entry in cells]
     varying = tuple(name for name in words.DIMENSIONS if len({getattr(key, name) for key in keys}) > 1)
     shown = varying or ("batch_size", "attack")
     return tuple(

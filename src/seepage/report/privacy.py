@@ -8,7 +8,7 @@ from typing import Any
 
 from seepage.report import words
 
-_TRAINED = ("protocol", "model", "batch_size", "defense")
+_TRAINED = ("dataset", "protocol", "model", "batch_size", "defense", "variant")
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ def gather_promises(entries: Sequence[Mapping[str, Any]]) -> tuple[Promise, ...]
     """One line for each trained choice whose defence promises something, repeats and clients together."""
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for entry in entries:
-        groups.setdefault(tuple(entry[name] for name in _TRAINED), []).append(entry)
+        groups.setdefault(tuple(entry.get(name, "") for name in _TRAINED), []).append(entry)
     varying = [i for i in range(len(_TRAINED)) if len({key[i] for key in groups}) > 1]
     shown = sorted({*varying, _TRAINED.index("batch_size"), _TRAINED.index("defense")})
     return tuple(

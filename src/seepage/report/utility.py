@@ -10,8 +10,14 @@ from seepage.report import words
 from seepage.report.verdict import Leak
 from seepage.results import Interval
 
-_POINT = ("protocol", "model", "batch_size", "defense", "attack_point")
-_GROUPS = ("defense", "model", "batch_size")  # the first that varies tells markers of the plot apart
+_POINT = ("dataset", "protocol", "model", "batch_size", "defense", "variant", "attack_point")
+_GROUPS = (
+    "defense",
+    "model",
+    "dataset",
+    "variant",
+    "batch_size",
+)  # the first that varies tells markers of the plot apart
 _LOWER_IS_BETTER = {"loss", "rmse", "mse", "mae", "log_loss"}
 _PREFERRED = {
     "binary": ("roc_auc", "auc", "balanced_accuracy", "f1", "accuracy"),
@@ -55,7 +61,7 @@ def gather_utility(entries: Sequence[Mapping[str, Any]], leaks: Sequence[Leak], 
     """The utility of every (protocol, model, batch size, defence, attack point), repeats together."""
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for entry in entries:
-        whole = {"defense": "none"} | dict(entry)  # summaries of before there were defences
+        whole = {"dataset": "", "defense": "none", "variant": ""} | dict(entry)  # summaries of before there were these
         groups.setdefault(tuple(whole[name] for name in _POINT), []).append(entry)
     varying = tuple(name for i, name in enumerate(_POINT) if len({key[i] for key in groups}) > 1)
     shown = varying or ("batch_size",)
@@ -77,7 +83,7 @@ def _point(
     key: tuple[Any, ...], group: Sequence[Mapping[str, Any]], shown: tuple[str, ...], by: str, leaks: Sequence[Leak]
 ) -> UtilityPoint:
     cell = dict(zip(_POINT, key, strict=True))
-    here = [leak for leak in leaks if all(getattr(leak.cell, name) == cell[name] for name in _POINT)]
+    here = [leak for leak in leaks if all(getattr(leak.cell, name) == cell[name] for name in _POINT if cell[name])]
     measured = [leak.accuracy for leak in here if leak.accuracy]
     rounds = [number for entry in group if (number := words.number(entry.get("round"))) is not None]
     passes = [mean for entry in group if (mean := words.number((entry.get("exposure") or {}).get("mean"))) is not None]

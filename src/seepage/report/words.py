@@ -158,6 +158,7 @@ _SAID: dict[str, Callable[[Any], str]] = {
     "defense": lambda value: f"no{SPACE}defence" if value == "none" else spec(value, bare=True),
     "attack_point": lambda value: f"point {value}" if str(value)[:1].isdigit() else str(value),
     "attack": spec,
+    "variant": lambda value: str(value) or "as given",
 }
 DIMENSIONS = tuple(_SAID)
 

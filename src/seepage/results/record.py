@@ -14,7 +14,10 @@ WHOLE = ""  # the scope of a number about all columns together
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class Cell:
-    """What was tested. Two records of equal cells are repetitions of one experiment."""
+    """What was tested. Two records of equal cells are repetitions of one experiment.
+
+    ``variant`` names what else differs between the settings of one plan (``labels_known=false``); empty if nothing.
+    """
 
     dataset: str
     protocol: str
@@ -23,11 +26,13 @@ class Cell:
     attack_point: str
     attack: str
     defense: str = "none"
+    variant: str = ""
 
     @property
     def id(self) -> str:
         """A short stable name, the same on every machine."""
-        text = "\x1f".join(f"{key}={value}" for key, value in sorted(asdict(self).items()))
+        said = {key: value for key, value in asdict(self).items() if key != "variant" or value}
+        text = "\x1f".join(f"{key}={value}" for key, value in sorted(said.items()))
         return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
 

@@ -1,29 +1,43 @@
 """The run folder: what is in it, and how it is written so that a crash loses nothing finished.
 
 runs/<name>/
-  run.json          settings, seed, versions: what this run is
+  run.json          what this run is: its settings or plan, versions
   records/*.parquet one file per finished cell, long format: pl.read_parquet("runs/x/records/*.parquet")
+  tasks/*.json      one file per finished task: its cells with digests, utility, privacy; or why it could not be run
+  revealed/*.json   only with --reveal: private rows, one file per cell
+  damaged/          record files that did not match their digest; their cells were run again
   summary.json      written last
   report.html
+
+Nothing is written in place: a file appears whole, under its name, or not at all. A task's file is written after its
+records, so what it names is there.
 """
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import hashlib
+import io
 import json
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+import numpy as np
 import polars as pl
 
 from seepage._core import InputError
 from seepage.results.record import Cell, Measure, Record
 from seepage.results.summary import Summary
 
+STORE_VERSION = 2  # 1: files without `variant` and `record`
 _CELL = [field.name for field in fields(Cell)]
 _RECORD = ["repeat", "client", "round", "exposure", "rows", "outcome", "seconds", "note"]
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 @dataclass(frozen=True)
@@ -53,26 +67,126 @@ class Run:
             raise InputError(f"{path} is not a run folder: it has no run.json.")
         return Run(path)
 
+    @staticmethod
+    def open_or_create(path: Path, settings: dict[str, Any], *, same: str) -> Run:
+        """A new run folder, or one to go on with: its ``settings[same]`` must be equal."""
+        if not (path / "run.json").exists():
+            return Run.create(path, settings)
+        run = Run(path)
+        if run.head().get(same) != json.loads(json.dumps(settings[same])):
+            raise InputError(f"The output folder {path} holds a run with other settings; choose another --out.")
+        return run
+
+    def head(self) -> dict[str, Any]:
+        """What run.json says."""
+        try:
+            head: dict[str, Any] = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+        except json.JSONDecodeError as error:
+            raise InputError(f"{self.path / 'run.json'} is not valid JSON: {error}.") from None
+        return head
+
     def write(self, name: str, text: str) -> Path:
         """Write a file whole or not at all."""
-        target = self.path / name
-        temporary = target.with_suffix(target.suffix + ".tmp")
-        with temporary.open("w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(target)
-        return target
+        return self._place(name, lambda stream: stream.write(text.encode()))
 
-    def add(self, records: Sequence[Record]) -> None:
-        """Store the records of one finished cell."""
+    def add(self, records: Sequence[Record]) -> str:
+        """Store the records of one finished cell; returns the digest of what was written."""
         cells = {record.cell for record in records}
         if len(cells) != 1:
             raise ValueError(f"records of one cell are stored together; these are of {len(cells)}")
-        target = self.path / "records" / f"{cells.pop().id}.parquet"
-        temporary = target.with_suffix(".parquet.tmp")
-        pl.DataFrame(list(_long(records)), infer_schema_length=None).write_parquet(temporary)
-        temporary.replace(target)
+        content = io.BytesIO()
+        _long(records).write_parquet(content)
+        self._place(f"records/{cells.pop().id}.parquet", lambda stream: stream.write(content.getbuffer()))
+        return _digest(content.getbuffer())
+
+    def reveal(self, cell: str, rows: Sequence[dict[str, Any]]) -> None:
+        """Store rows of a cell that may be shown. They are private."""
+        self.write(f"revealed/{cell}.json", json.dumps(rows, ensure_ascii=False, allow_nan=False) + "\n")
+
+    def revealed(self, cell: str) -> list[dict[str, Any]]:
+        """Rows of a cell that may be shown."""
+        file = self.path / "revealed" / f"{cell}.json"
+        rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+        return rows
+
+    def _place(self, name: str, fill: Callable[[BinaryIO], object]) -> Path:
+        """Fill a file beside its place, see it safely on the disk, and move it there."""
+        target = self.path / name
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        try:
+            target.parent.mkdir(exist_ok=True)
+            with temporary.open("wb") as stream:
+                fill(stream)
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.replace(target)
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            temporary.unlink(missing_ok=True)
+            raise InputError(
+                f"The disk is full: {target} could not be written. What is finished is kept; make room and start again "
+                "with the same command."
+            ) from None
+        return target
+
+    def finish(self, task: str, document: dict[str, Any]) -> None:
+        """Note that a task is done, with everything about it that is no record."""
+        self.write(f"tasks/{task}.json", json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
+
+    def finished(self, task: str) -> dict[str, Any] | None:
+        """A finished task; None if it is to be run, or run again because a file of it is damaged."""
+        path = self.path / "tasks" / f"{task}.json"
+        try:
+            document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except ValueError:  # not JSON, or not even text
+            self._set_aside(path)
+            return None
+        whole = True
+        for cell, digest in document.get("records", {}).items():
+            file = self.path / "records" / f"{cell}.parquet"
+            if not file.exists():
+                whole = False
+            elif _digest(file.read_bytes()) != digest:
+                self._set_aside(file)
+                whole = False
+        return document if whole else None
+
+    def digest(self, cell: str) -> str | None:
+        """The digest of a stored cell; None if there is none that can be read."""
+        file = self.path / "records" / f"{cell}.parquet"
+        if not file.exists():
+            return None
+        content = file.read_bytes()
+        try:
+            pl.read_parquet_schema(io.BytesIO(content))
+        except pl.exceptions.PolarsError:
+            self._set_aside(file)
+            return None
+        return _digest(content)
+
+    def _set_aside(self, file: Path) -> None:
+        """A damaged file is kept, under its name, where nobody reads it by accident."""
+        (self.path / "damaged").mkdir(exist_ok=True)
+        file.replace(self.path / "damaged" / file.name)
+
+    def damaged(self) -> list[str]:
+        """Files that were set aside."""
+        return sorted(file.name for file in (self.path / "damaged").glob("*"))
+
+    @contextmanager
+    def claimed(self, task: str) -> Iterator[bool]:
+        """Whether this process may run the task. The claim ends with the process, however that ends."""
+        (self.path / "tasks").mkdir(exist_ok=True)
+        with (self.path / "tasks" / f"{task}.lock").open("w") as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+                return
+            yield True
 
     def summary(self) -> Summary:
         """The run's summary."""
@@ -82,31 +196,61 @@ class Run:
             raise InputError(f"The run {self.path} is not finished: it has no summary.json.") from None
         return Summary.from_json(text, str(self.path / "summary.json"))
 
-    def records(self) -> list[Record]:
-        """All stored records."""
-        paths = sorted((self.path / "records").glob("*.parquet"))
-        return [record for path in paths for record in _records(pl.read_parquet(path))]
+    def frame(self) -> pl.LazyFrame:
+        """All stored numbers, one line each, as a query that reads only what it needs."""
+        return pl.scan_parquet(self.path / "records" / "*.parquet", missing_columns="insert")
+
+    def records(self, cells: Sequence[str] | None = None) -> list[Record]:
+        """All stored records, or those of some cells in their order."""
+        folder = self.path / "records"
+        paths = sorted(folder.glob("*.parquet")) if cells is None else [folder / f"{cell}.parquet" for cell in cells]
+        return [record for path in paths for record in _records(_migrated(pl.read_parquet(path)))]
 
 
-def _long(records: Sequence[Record]) -> Iterator[dict[str, Any]]:
-    for record in records:
-        head = asdict(record.cell) | {name: getattr(record, name) for name in _RECORD}
-        if not record.values:  # a failed attack is a line too
-            yield head | {"source": None, "scope": None, "metric": None, "value": None}
-        for measure, value in record.values.items():
-            yield head | asdict(measure) | {"value": value}
+def _digest(content: bytes | memoryview) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def _long(records: Sequence[Record]) -> pl.DataFrame:
+    """One line for each number, built by columns: a line each in Python would take longer than many attacks."""
+    counts = [max(len(record.values), 1) for record in records]  # a failed attack is a line too
+    places = pl.Series(np.repeat(np.arange(len(records)), counts))
+    columns: dict[str, pl.Series] = {
+        name: pl.Series([getattr(record.cell, name) for record in records]).gather(places) for name in _CELL
+    }
+    columns |= {name: pl.Series([getattr(record, name) for record in records]).gather(places) for name in _RECORD}
+    columns["record"] = places.cast(pl.UInt32)
+    measures = [measure for record in records for measure in (record.values or (None,))]
+    for name in ("source", "scope", "metric"):
+        columns[name] = pl.Series([getattr(m, name) if m else None for m in measures], dtype=pl.String)
+    columns["value"] = pl.Series(
+        [value for record in records for value in (record.values.values() if record.values else (None,))],
+        dtype=pl.Float64,
+    )
+    return pl.DataFrame(columns)
+
+
+def _migrated(frame: pl.DataFrame) -> pl.DataFrame:
+    """A file of any version as the newest one."""
+    if "variant" not in frame.columns:
+        frame = frame.with_columns(variant=pl.lit(""))
+    if "record" not in frame.columns:
+        frame = frame.with_columns(record=pl.struct(_RECORD).rank("dense").cast(pl.UInt32)).sort(
+            "record", maintain_order=True
+        )
+    return frame
 
 
 def _records(frame: pl.DataFrame) -> Iterator[Record]:
-    for key, group in frame.group_by([*_CELL, *_RECORD], maintain_order=True):
-        head = dict(zip([*_CELL, *_RECORD], key, strict=True))
-        values = {
-            Measure(line["source"], line["scope"], line["metric"]): line["value"]
-            for line in group.iter_rows(named=True)
-            if line["metric"] is not None
-        }
-        yield Record(
-            cell=Cell(**{name: head[name] for name in _CELL}),
-            **{name: head[name] for name in _RECORD},
-            values=values,
-        )
+    if frame.is_empty():
+        return
+    cell = Cell(**frame.select(_CELL).row(0, named=True))
+    names = frame.select("source", "scope", "metric").rows()
+    known = {name: Measure(*name) for name in set(names) if name[2] is not None}
+    values = frame["value"].to_list()
+    number = frame["record"].to_numpy()
+    begins = np.flatnonzero(np.diff(number, prepend=number[0] + 1)).tolist()
+    heads = frame.select(_RECORD)[begins].rows(named=True)
+    for begin, end, head in zip(begins, [*begins[1:], len(values)], heads, strict=True):
+        found = {known[names[i]]: values[i] for i in range(begin, end) if names[i] in known}
+        yield Record(cell=cell, **head, values=found)

@@ -1,0 +1,331 @@
+"""Plans with grids: run in processes, on a cluster, killed at any moment, by two runners at once."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import resource
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from seepage._core import InputError
+from seepage.audit import Plan, make_plan, open_sources, run
+from seepage.audit.backends import Local, cores, open_backend
+from seepage.audit.plan import Task
+from seepage.audit.sweep import run_plan
+from seepage.audit.task import Done, run_task
+from seepage.results import Run
+from tests import cases
+
+SMALL: dict[str, Any] = {
+    "target": "target",
+    "model": "linear",
+    "batch_sizes": [2, 3],
+    "attack": "inverting_gradients",
+    "attack_points": ["initialized"],
+    "attack_options": {"steps": 2},
+    "exposure": 0,
+    "trials": 2,
+    "clients": 2,
+}
+GRID = SMALL | {"grid": {"labels_known": [True, False], "seed": [0, 1]}}
+
+
+def a_plan(folder: Path, values: dict[str, Any] = GRID) -> Plan:
+    """Eight trainings of a tiny table."""
+    table = folder / "table.csv"
+    if not table.exists():
+        cases.frame().write_csv(table)
+    return make_plan({"data": str(table)} | values)
+
+
+def numbers(folder: Path) -> pl.DataFrame:
+    """All records of a run, but for how long they took."""
+    frame = Run(folder).frame().drop("seconds").collect()
+    return frame.sort(frame.columns)
+
+
+def undisturbed(folder: Path, plan: Plan) -> pl.DataFrame:
+    run(plan, out=folder / "whole", command="")
+    return numbers(folder / "whole")
+
+
+class Here:
+    """A backend that runs tasks at once: what is tested is the runner."""
+
+    slots, shared = 2, True
+
+    def submit(self, work: Any, *arguments: Any) -> Any:
+        from concurrent.futures import Future
+
+        future: Future[Any] = Future()
+        try:
+            future.set_result(work(*arguments))
+        except (ZeroDivisionError, ChildProcessError) as error:
+            future.set_exception(error)
+        return future
+
+    def died(self, error: BaseException) -> bool:
+        return isinstance(error, ChildProcessError)
+
+
+def test_a_grid_is_every_combination_and_cells_say_what_differs(tmp_path: Path) -> None:
+    plan = a_plan(tmp_path)
+    assert len(plan.tasks) == 8
+    summary = run(plan, out=tmp_path / "run", command="", backend=Here())
+    assert {cell["variant"] for cell in summary.cells} == {
+        f"labels_known={known}, seed={seed}" for known in ("true", "false") for seed in (0, 1)
+    }
+    assert len({cell["id"] for cell in summary.cells}) == len(summary.cells) == 8
+    assert [entry["settings"] for entry in summary.document["variants"]][1] == {"seed": 1}
+    alone = run(a_plan(tmp_path, SMALL | {"seed": 1}), out=None, command="")
+    (same,) = [c for c in summary.cells if c["variant"] == "labels_known=true, seed=1" and c["batch_size"] == 2]
+    assert alone.cells[0]["metrics"] == same["metrics"]  # a cell of a grid is the audit of its settings
+
+
+def test_cases_have_names_and_several_tables_stand_side_by_side(tmp_path: Path) -> None:
+    cases.frame().write_csv(tmp_path / "other.csv")
+    values = SMALL | {
+        "batch_sizes": [2],
+        "cases": [{"name": "one"}, {"name": "two", "data": str(tmp_path / "other.csv"), "trials": 1}],
+    }
+    summary = run(a_plan(tmp_path, values), out=None, command="")
+    assert [(c["dataset"], c["variant"], c["trials"]) for c in summary.cells] == [
+        ("table", "one", 2),
+        ("other", "two", 1),
+    ]
+    assert summary.document["dataset"]["name"] == "table, other"
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ({"grid": {"sed": [1]}}, "Did you mean 'seed'"),
+        ({"grid": {"seed": 1}}, "must be a list of values"),
+        ({"grid": {"seed": []}}, "must be a list of values"),
+        ({"grid": [1]}, "'grid' is a table"),
+        ({"cases": [{"trails": 1}]}, "Did you mean 'trials'"),
+        ({"cases": {"seed": 1}}, "'cases' are tables"),
+        ({"cases": [{"name": "a"}, {"name": "a"}]}, "test the same thing"),
+        ({"grid": {"seed": ["x"]}}, "valid integer"),
+    ],
+)
+def test_a_wrong_grid_is_one_sentence(tmp_path: Path, more: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        a_plan(tmp_path, SMALL | more)
+
+
+def test_the_same_plan_has_the_same_ids_and_another_has_others(tmp_path: Path) -> None:
+    plan, again, other = a_plan(tmp_path), a_plan(tmp_path), a_plan(tmp_path, GRID | {"trials": 1})
+    assert [task.id for task in plan.tasks] == [task.id for task in again.tasks]
+    assert not {task.id for task in plan.tasks} & {task.id for task in other.tasks}
+    run(plan, out=tmp_path / "run", command="", backend=Here())
+    with pytest.raises(InputError, match="other settings"):
+        run(other, out=tmp_path / "run", command="", backend=Here())
+
+
+def test_an_impossible_cell_is_told_and_the_others_run(tmp_path: Path) -> None:
+    summary = run(a_plan(tmp_path, SMALL | {"batch_sizes": [2, 500]}), out=tmp_path / "run", command="", backend=Here())
+    assert [cell["batch_size"] for cell in summary.cells] == [2]
+    (sentence,) = [text for text in summary.document["not_tested"] if text.startswith("Not run")]
+    assert "batch 500" in sentence
+
+
+def test_an_internal_error_keeps_its_traceback_and_is_tried_again(tmp_path: Path, monkeypatch: Any) -> None:
+    broken = a_plan(tmp_path).tasks[0].id
+
+    def breaks(task: Task, *rest: Any) -> Done:
+        if task.id == broken:
+            raise ZeroDivisionError("a bug")
+        return run_task(task, *rest)
+
+    monkeypatch.setattr("seepage.audit.sweep.run_task", breaks)
+    plan = a_plan(tmp_path)
+    folder = Run.open_or_create(tmp_path / "run", {"plan": plan.fingerprint}, same="plan")
+    documents = run_plan(plan, folder, Here())
+    assert "ZeroDivisionError: a bug" in documents[0]["trace"]
+    assert all(document["cells"] for document in documents[1:])
+    monkeypatch.undo()
+    assert run_plan(plan, folder, Here())[0]["cells"]
+
+
+@pytest.fixture(scope="module")
+def children() -> Any:
+    """Processes that have everything loaded, so that kills hit the run and not imports."""
+    context = multiprocessing.get_context("forkserver")  # plain forks inherit locks of polars' threads
+    context.set_forkserver_preload(["seepage.audit", "tests.audit.test_sweep"])
+    return context
+
+
+def _run_in_child(plan: Plan, folder: Path) -> None:
+    run(plan, out=folder, command="")
+
+
+def _run_with_little_room(plan: Plan, folder: Path) -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, 6_000))  # the system says so as a full disk does
+    try:
+        run(plan, out=folder, command="")
+    except InputError as error:
+        os._exit(7 if "disk is full" in str(error) and "same command" in str(error) else 8)
+
+
+def test_killed_at_twenty_moments_a_run_ends_as_if_it_had_not_been(tmp_path: Path, children: Any) -> None:
+    plan = a_plan(tmp_path)
+    expected = undisturbed(tmp_path, plan)
+    moments = random.Random(0)
+    began = time.monotonic()
+    run(plan, out=tmp_path / "timed", command="")
+    whole = time.monotonic() - began
+    kills = 0
+    while kills < 20:
+        child = children.Process(target=_run_in_child, args=(plan, tmp_path / "run"))
+        child.start()
+        child.join(moments.uniform(0.02, 0.3) * whole)
+        if child.is_alive():
+            assert child.pid is not None
+            os.kill(child.pid, signal.SIGKILL)
+            kills += 1
+        elif child.exitcode == 0:  # it got through: begin anew
+            assert numbers(tmp_path / "run").equals(expected)
+            (tmp_path / "run").rename(tmp_path / f"run-{kills}")
+        child.join()
+    run(plan, out=tmp_path / "run", command="")
+    assert numbers(tmp_path / "run").equals(expected)
+
+
+def test_a_damaged_file_is_set_aside_named_and_its_cell_run_again(tmp_path: Path) -> None:
+    plan = a_plan(tmp_path)
+    expected = undisturbed(tmp_path, plan)
+    files = sorted((tmp_path / "whole" / "records").iterdir())
+    files[0].write_bytes(files[0].read_bytes()[:-40])
+    files[1].write_bytes(b"nonsense")
+    files[2].unlink()
+    task = next((tmp_path / "whole" / "tasks").glob("*.json"))
+    task.write_text("{")
+    run(plan, out=tmp_path / "whole", command="")
+    assert Run(tmp_path / "whole").damaged() == sorted([files[0].name, files[1].name, task.name])
+    assert numbers(tmp_path / "whole").equals(expected)
+
+
+def test_two_runners_on_one_folder_share_the_work(tmp_path: Path, children: Any) -> None:
+    plan = a_plan(tmp_path)
+    expected = undisturbed(tmp_path, plan)
+    head = {"plan": plan.fingerprint}
+    folder = Run.open_or_create(tmp_path / "run", head, same="plan")
+    both = [children.Process(target=run_plan, args=(plan, folder, Here())) for _ in range(2)]
+    for child in both:
+        child.start()
+    for child in both:
+        child.join(120)
+        assert child.exitcode == 0
+    assert numbers(tmp_path / "run").equals(expected)
+    with folder.claimed("a") as first, folder.claimed("a") as second:
+        assert (first, second) == (True, False)
+
+
+def test_a_full_disk_is_one_line_and_the_run_goes_on_later(tmp_path: Path, children: Any) -> None:
+    plan = a_plan(tmp_path)
+    expected = undisturbed(tmp_path, plan)
+    child = children.Process(target=_run_with_little_room, args=(plan, tmp_path / "run"))
+    child.start()
+    child.join(120)
+    assert child.exitcode == 7
+    run(plan, out=tmp_path / "run", command="")
+    assert numbers(tmp_path / "run").equals(expected)
+
+
+def test_a_run_of_the_first_store_is_still_read(tmp_path: Path) -> None:
+    expected = undisturbed(tmp_path, a_plan(tmp_path, SMALL))
+    for file in (tmp_path / "whole" / "records").iterdir():
+        pl.read_parquet(file).drop("variant", "record").write_parquet(file)
+    found = Run(tmp_path / "whole").records()
+    assert len(found) == 4
+    assert sum(len(record.values) for record in found) == len(expected)
+
+
+def test_processes_do_not_ask_for_more_cores_than_there_are() -> None:
+    with open_backend("local", jobs=1) as backend:
+        assert backend.submit(_threads).result() <= cores()
+
+
+def _threads() -> int:
+    import torch
+
+    return torch.get_num_threads()
+
+
+def test_a_worker_that_dies_is_replaced_and_its_task_run_again(tmp_path: Path) -> None:
+    with open_backend("local", jobs=1) as backend:
+        assert isinstance(backend, Local)
+        first = backend.submit(_die_once, str(tmp_path / "died"))
+        error = first.exception(60)
+        assert error is not None
+        assert backend.died(error)
+        assert backend.submit(_die_once, str(tmp_path / "died")).result(60) == "done"
+
+
+def _die_once(mark: str) -> str:
+    if not Path(mark).exists():
+        Path(mark).write_text("")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "done"
+
+
+def test_tasks_whose_worker_dies_again_and_again_are_given_up_with_a_reason(tmp_path: Path) -> None:
+    class Deadly(Here):
+        def submit(self, work: Any, *arguments: Any) -> Any:
+            return super().submit(_dead)
+
+    plan = a_plan(tmp_path, SMALL)
+    folder = Run.open_or_create(tmp_path / "run", {"plan": plan.fingerprint}, same="plan")
+    documents = run_plan(plan, folder, Deadly())
+    assert all("ChildProcessError" in document["error"] for document in documents)
+
+
+def _dead() -> None:
+    raise ChildProcessError("gone")
+
+
+def test_a_plan_on_a_dask_cluster_gives_the_same_numbers(tmp_path: Path) -> None:
+    plan = a_plan(tmp_path, SMALL)
+    expected = undisturbed(tmp_path, plan)
+    from distributed import LocalCluster
+
+    local: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": None, "protocol": "tcp"}
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=2, processes=False, **local) as cluster,  # type: ignore[no-untyped-call]
+        open_backend("dask", jobs=1, scheduler=cluster.scheduler_address) as backend,
+    ):
+        assert (backend.slots, backend.shared) == (2, True)
+        run(plan, out=tmp_path / "run", command="", backend=backend)
+        backend.shared = False  # as if the workers were elsewhere: records come back with the task
+        run(plan, out=tmp_path / "far", command="", backend=backend)
+    assert numbers(tmp_path / "run").equals(expected)
+    assert numbers(tmp_path / "far").equals(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "scheduler", "sentence"),
+    [
+        ("dusk", None, "Did you mean 'dask'"),
+        ("local", "tcp://127.0.0.1:1", "belongs to the backend dask"),
+        ("dask", "127.0.0.1:1", "looks like tcp://HOST:PORT"),
+        ("dask", "tcp://127.0.0.1:1", "No Dask scheduler answers at tcp://127.0.0.1:1"),
+    ],
+)
+def test_a_backend_that_is_not_there(name: str, scheduler: str | None, sentence: str, monkeypatch: Any) -> None:
+    monkeypatch.setattr("seepage.audit.backends.SECONDS", 1.0)
+    with pytest.raises(InputError, match=sentence), open_backend(name, jobs=1, scheduler=scheduler):
+        pass
+
+
+def test_tables_are_opened_once(tmp_path: Path) -> None:
+    opened = open_sources(a_plan(tmp_path))
+    assert all(source is opened[0] for source in opened)
