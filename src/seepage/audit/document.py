@@ -64,7 +64,9 @@ def make_summary(
         "versions": versions(),
         "settings": settings.model_dump(mode="json"),
         "command": command,
-        "dataset": describe_all(list({source.name: source for source in sources}.values())) if several else describe_dataset(first),
+        "dataset": describe_all(list({source.name: source for source in sources}.values()))
+        if several
+        else describe_dataset(first),
         "threat_model": threat_model(settings),
         "cells": cells,
         "applicability": applicability,
