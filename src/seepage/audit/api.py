@@ -82,6 +82,7 @@ def run(
         "command": command,
         "settings": settings,
         "plan": plan.fingerprint,
+        "tasks": len(plan.tasks),
         "dataset": opened[0].name,
         "versions": versions(),
     }

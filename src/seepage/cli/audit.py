@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,6 +14,7 @@ import typer
 from seepage._core import InputError
 from seepage.cli.console import ProgressBars, console, print_property, print_summary
 from seepage.cli.options import integers, names, options
+from seepage.cli.running import run_folder, run_whole
 
 
 def audit(
@@ -132,14 +130,7 @@ def audit(
     deviation: Annotated[str, typer.Option(help="Tolerance from the client's deviation, or global.")] = "client",
 ) -> None:
     """Train a federation on a table, attack what the server sees, and report how much of the rows it reads back."""
-    from seepage.audit import (
-        command_line,
-        make_plan,
-        open_sources,
-        prepare,
-        read_plan,
-        run,
-    )  # torch takes seconds to load
+    from seepage.audit import command_line, make_plan, open_sources, prepare, read_plan  # torch takes seconds to load
 
     values = {
         "data": data,
@@ -207,38 +198,17 @@ def audit(
         raise InputError("--property belongs to the attack property: say --attacks property, alone.")
     whole = make_plan(values)
     sources = open_sources(whole)
-    for note in dict.fromkeys(note for source in sources for note in source.notes):
-        typer.echo(f"note: {note}", err=True)
-    request, settings = whole.variants[0].request, whole.variants[0].settings
+    settings = whole.variants[0].settings
     what = plan.stem if plan else settings.models[0].partition(":")[0]
-    folder = _folder(out, f"{sources[0].name}-{settings.protocol}-{what}")
+    folder = run_folder(out, f"{sources[0].name}-{settings.protocol}-{what}")
     if len(whole.variants) > 1:
         command = shlex.join(["seepage", *sys.argv[1:]])
     elif sources[0].notes:  # what was audited instead is what is to be repeated
         command = command_line(make_plan(values | {"data": sources[0].name, "fallback": None}))
     else:
         command = command_line(whole)
-    with ExitStack() as stack:
-        bars = stack.enter_context(ProgressBars())
-        where = stack.enter_context(_workers(whole, jobs, backend, scheduler))
-        summary = run(whole, out=folder, command=command, sources=sources, backend=where, progress=bars)
+    summary = run_whole(whole, sources, folder, command, jobs, backend, scheduler)
     _finish(summary, folder, as_json)
-
-
-@contextmanager
-def _workers(plan: Any, jobs: int | None, backend: str | None, scheduler: str | None) -> Iterator[Any]:
-    """Where a plan runs: an audit without a grid here, others in as many processes as there are cores."""
-    from seepage.audit.backends import cores, open_backend
-
-    if jobs is not None and jobs < 1:
-        raise InputError(f"--jobs is {jobs}; it must be at least 1.")
-    here = backend is None and scheduler is None and (jobs == 1 or (jobs is None and len(plan.variants) == 1))
-    if here:
-        yield None
-        return
-    amount = jobs or max(1, min(cores(), len(plan.tasks)))
-    with open_backend(backend or ("dask" if scheduler else "local"), jobs=amount, scheduler=scheduler) as opened:
-        yield opened
 
 
 def _property(request: Any, asked: dict[str, Any], jobs: int, out: str, as_json: bool) -> None:
@@ -252,7 +222,7 @@ def _property(request: Any, asked: dict[str, Any], jobs: int, out: str, as_json:
         raise InputError("Whose share is asked? Say it with --property, as in --property \"sex == 'Female'\".")
     settings = PropertySettings(**asked)
     source = open_source(request)
-    folder = _folder(out, f"{source.name}-property")
+    folder = run_folder(out, f"{source.name}-property")
     run = PropertyRun.open_or_create(folder, asdict(settings) | {"data": source.name})
     command = shlex.join(["seepage", *sys.argv[1:]])
     with ProgressBars() as bars:
@@ -284,24 +254,9 @@ def _given(context: typer.Context, key: str) -> bool:
 
 
 def _finish(summary: Any, folder: Path, as_json: bool) -> None:
-    from seepage.report import write_report
-    from seepage.results import Run
-
-    report = write_report(Run.open(folder))
     if as_json:
         typer.echo(summary.to_json(), nl=False)
         return
     print_summary(summary)
-    console.print(f"Report   {report}", highlight=False, soft_wrap=True, markup=False)
+    console.print(f"Report   {folder / 'report.html'}", highlight=False, soft_wrap=True, markup=False)
     console.print(f"Summary  {folder / 'summary.json'}", highlight=False, soft_wrap=True, markup=False)
-
-
-def _folder(out: str, stem: str) -> Path:
-    """The run folder: the one asked for, or a new one below runs/ named after the audit and the time."""
-    if out != "auto":
-        return Path(out)
-    base = Path("runs") / f"{stem}-{datetime.datetime.now():%Y%m%d-%H%M%S}"
-    folder, number = base, 2
-    while folder.exists():
-        folder, number = base.with_name(f"{base.name}-{number}"), number + 1
-    return folder

@@ -9,7 +9,7 @@ import typer
 
 from seepage import __version__
 from seepage._core import InputError
-from seepage.cli import attacks, audit, data, defenses, env, report, reproduce, vertical
+from seepage.cli import attacks, audit, compare, data, defenses, env, gate, plan, report, reproduce, serve, vertical
 
 app = typer.Typer(
     name="seepage",
@@ -22,7 +22,12 @@ app = typer.Typer(
 app.command("audit")(audit.audit)
 app.command("report")(report.report)
 app.command("reproduce")(reproduce.reproduce)
+app.command("gate")(gate.gate)
+app.command("compare")(compare.compare)
+app.command("export")(compare.export)
+app.command("serve")(serve.serve)
 app.command("env")(env.env)
+app.add_typer(plan.app, name="plan")
 app.add_typer(data.app, name="data")
 app.add_typer(attacks.app, name="attacks")
 app.add_typer(defenses.app, name="defenses")

@@ -1,0 +1,21 @@
+"""`seepage serve`: the local page of runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def serve(
+    runs: Annotated[Path, typer.Argument(help="The folder that holds run folders.")] = Path("runs"),
+    port: Annotated[int, typer.Option(help="Of 127.0.0.1; a free one if 0.")] = 0,
+) -> None:
+    """Show runs in the browser: a list, running ones live, reports, two compared. On this machine only, read-only."""
+    from seepage.report.local import LocalPage
+
+    with LocalPage(runs, port) as page:
+        typer.echo(f"Open {page.address}")
+        typer.echo("Ctrl-C ends it.")
+        page.serve_forever()

@@ -1,0 +1,172 @@
+"""The local page: runs of a folder, live, on this machine only and read-only.
+
+It listens on 127.0.0.1, answers only who brings the token, only for its own name (a page elsewhere cannot reach it by
+pointing a name at 127.0.0.1), and only to GET. Reports are shown as they were written.
+"""
+
+from __future__ import annotations
+
+import hmac
+import http
+import json
+import secrets
+from dataclasses import asdict
+from http.cookies import SimpleCookie
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, quote, unquote, urlsplit
+
+from jinja2 import Environment, FileSystemLoader
+
+from seepage._core import InputError
+from seepage.results import Run
+from seepage.results.compare import compare
+
+_HERE = Path(__file__).parent
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; connect-src 'self'; img-src data:; "
+    "form-action 'self'; base-uri 'none'"
+)
+
+
+def runs_in(folder: Path) -> list[dict[str, Any]]:
+    """What is known of each run folder below a folder, the newest first."""
+    found = [_facts(path.parent) for path in folder.glob("*/run.json")]
+    return sorted(found, key=lambda facts: facts["changed"], reverse=True)
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    """How far a run is. A file that is being written is not there yet, and that is fine."""
+    try:
+        head = Run(path).head()
+    except InputError:
+        head = {}
+    finished = (path / "summary.json").exists()
+    done = sum(1 for _ in (path / "tasks").glob("*.json"))
+    files = [path / "run.json", *(path / "records").glob("*.parquet"), *path.glob("*.json")]
+    return {
+        "name": path.name,
+        "dataset": str(head.get("dataset") or (head.get("settings") or {}).get("data") or ""),
+        "kind": str(head.get("kind") or "audit"),
+        "finished": finished,
+        "tasks": head.get("tasks"),
+        "done": done,
+        "cells": sum(1 for _ in (path / "records").glob("*.parquet")),
+        "report": (path / "report.html").exists(),
+        "changed": max(file.stat().st_mtime for file in files if file.exists()),
+    }
+
+
+class LocalPage(ThreadingHTTPServer):
+    """The server. ``address`` is what to open, token included."""
+
+    daemon_threads = True
+
+    def __init__(self, folder: Path, port: int = 0) -> None:
+        if not folder.is_dir():
+            raise InputError(f"There is no folder {folder} with runs.")
+        self.folder, self.token = folder, secrets.token_urlsafe(24)
+        try:
+            super().__init__(("127.0.0.1", port), _Handler)
+        except OSError as error:
+            raise InputError(f"Port {port} on 127.0.0.1 cannot be used: {error.strerror}.") from None
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/?token={self.token}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: LocalPage
+    server_version, sys_version = "Seepage", ""
+
+    def do_GET(self) -> None:
+        """Every page there is."""
+        url = urlsplit(self.path)
+        asked = {key: values[0] for key, values in parse_qs(url.query).items()}
+        if self.headers.get("Host") not in {f"{name}:{self.server.server_port}" for name in ("127.0.0.1", "localhost")}:
+            return self._say(http.HTTPStatus.FORBIDDEN, "This page is for this machine only.")
+        if "token" in asked and hmac.compare_digest(asked["token"], self.server.token):
+            return self._enter()
+        if not hmac.compare_digest(self._cookie(), self.server.token):
+            return self._say(
+                http.HTTPStatus.FORBIDDEN, "Open the address that `seepage serve` printed: it holds the token."
+            )
+        if url.path == "/":
+            return self._page("local.html", runs=runs_in(self.server.folder))
+        if url.path == "/runs.json":
+            return self._send(json.dumps(runs_in(self.server.folder)).encode(), "application/json")
+        if url.path == "/local.js":
+            return self._send((_HERE / "local.js").read_bytes(), "text/javascript; charset=utf-8")
+        if url.path == "/compare":
+            return self._compare(asked.get("first", ""), asked.get("second", ""))
+        if url.path.startswith("/report/"):
+            return self._report(url.path.removeprefix("/report/"))
+        return self._say(http.HTTPStatus.NOT_FOUND, "There is no such page.")
+
+    def _cookie(self) -> str:
+        cookie = SimpleCookie(self.headers.get("Cookie", "")).get("seepage")
+        return cookie.value if cookie else ""
+
+    def _enter(self) -> None:
+        """The token becomes a cookie, so that it does not stay in the address."""
+        self.send_response(http.HTTPStatus.SEE_OTHER)
+        self.send_header("Set-Cookie", f"seepage={self.server.token}; HttpOnly; SameSite=Strict; Path=/")
+        self.send_header("Location", "/")
+        self.end_headers()
+
+    def _run(self, name: str) -> Run | None:
+        """A run of the folder by its name; names that lead elsewhere are none."""
+        known = {path.parent.name: path.parent for path in self.server.folder.glob("*/run.json")}
+        return Run(known[name]) if name in known else None
+
+    def _report(self, name: str) -> None:
+        run = self._run(unquote(name))
+        if run is None or not (run.path / "report.html").exists():
+            return self._say(http.HTTPStatus.NOT_FOUND, "There is no such report.")
+        # The report brings a policy of its own.
+        return self._send((run.path / "report.html").read_bytes(), "text/html; charset=utf-8", policy=False)
+
+    def _compare(self, first: str, second: str) -> None:
+        one, two = self._run(first), self._run(second)
+        names = [
+            facts["name"] for facts in runs_in(self.server.folder) if facts["finished"] and facts["kind"] == "audit"
+        ]
+        found, wrong = None, ""
+        if first or second:
+            try:
+                if one is None or two is None:
+                    raise InputError("Choose two runs of the list.")
+                found = asdict(compare(one.summary().cells, two.summary().cells))
+            except InputError as error:
+                wrong = str(error)
+        return self._page("compare.html", names=names, first=first, second=second, found=found, wrong=wrong)
+
+    def _page(self, template: str, **values: Any) -> None:
+        environment = Environment(loader=FileSystemLoader(_HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
+        environment.filters["path"] = lambda text: quote(str(text), safe="")
+        style = (_HERE / "report.css").read_text(encoding="utf-8")
+        text = environment.get_template(template).render(style=style, folder=str(self.server.folder), **values)
+        self._send(text.encode(), "text/html; charset=utf-8")
+
+    def _say(self, status: http.HTTPStatus, sentence: str) -> None:
+        self._send(sentence.encode(), "text/plain; charset=utf-8", status=status)
+
+    def _send(
+        self, content: bytes, kind: str, *, status: http.HTTPStatus = http.HTTPStatus.OK, policy: bool = True
+    ) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("X-Frame-Options", "SAMEORIGIN")
+        if policy:
+            self.send_header("Content-Security-Policy", _POLICY)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Nothing is logged: addresses hold the token."""

@@ -1,0 +1,75 @@
+"""`seepage plan` and `seepage gate --plan`: what a plan would run, and whether it may leak."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from seepage._core import InputError
+from seepage.cli.main import app
+from tests import cases
+
+PLAN = """
+data = "table.csv"
+target = "target"
+model = "linear"
+batch_sizes = [2, 500]
+attack = "inverting_gradients"
+attack_points = ["initialized"]
+attack_options = {steps = 2}
+exposure = 0
+trials = 2
+clients = 2
+
+[grid]
+seed = [0, 1]
+"""
+
+
+@pytest.fixture
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    cases.frame().write_csv("table.csv")
+    Path("plan.toml").write_text(PLAN)
+    return Path("plan.toml")
+
+
+def test_validate_lists_what_cannot_be_run(plan: Path) -> None:
+    found = CliRunner().invoke(app, ["plan", "validate", str(plan)], catch_exceptions=False)
+    assert found.exit_code == 1
+    assert "4 trainings in 2 variants, 2 cannot be run" in found.output
+    assert "batch 500" in found.output
+    plan.write_text(PLAN.replace(", 500", ""))
+    assert CliRunner().invoke(app, ["plan", "validate", str(plan)], catch_exceptions=False).exit_code == 0
+
+
+def test_show_estimates_time_and_memory(plan: Path) -> None:
+    found = CliRunner().invoke(app, ["plan", "show", str(plan), "--json", "--jobs", "2"], catch_exceptions=False)
+    facts = json.loads(found.output)
+    assert facts["cells"] == 2
+    assert facts["seconds"] > 0
+    assert facts["memory_bytes"] > 2**20
+    assert facts["probed"] == "1 of 1 kinds of cells"
+    assert len(facts["impossible"]) == 2
+    table = CliRunner().invoke(app, ["plan", "show", str(plan), "--probe", "0"], catch_exceptions=False).output
+    assert "seed=1" in table
+    assert "cannot be run" in table
+
+
+def test_a_plan_without_a_table(plan: Path) -> None:
+    plan.write_text("trials = 3")
+    with pytest.raises(InputError, match="does not say which table"):
+        CliRunner().invoke(app, ["plan", "validate", str(plan)], catch_exceptions=False)
+
+
+def test_a_gate_runs_a_plan_and_says_what_is_above_the_limit(plan: Path) -> None:
+    plan.write_text(PLAN.replace(", 500", "").replace("[grid]\nseed = [0, 1]\n", ""))
+    passed = CliRunner().invoke(app, ["gate", "--plan", str(plan), "--max-emr", "1", "--out", "run"])
+    assert passed.exit_code == 0
+    assert Path("run/report.html").exists()
+    again = CliRunner().invoke(app, ["gate", "--plan", str(plan), "--max-gain", "0", "--out", "run"])  # not run again
+    assert again.exit_code in (0, 1)
+    assert "1 cells" in again.output

@@ -1,0 +1,117 @@
+"""`seepage serve` in a real browser: the list, a run going on, two compared; this machine only."""
+
+from __future__ import annotations
+
+import json
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
+
+from seepage._core import InputError
+from seepage.report import write_report
+from seepage.report.local import LocalPage
+from seepage.results import Run
+from tests.report.example import a_cell, a_summary, records_of
+
+pytest_plugins = ["tests.e2e.browser"]
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[LocalPage]:
+    for name in ("first", "second"):
+        run = Run.create(tmp_path / name, {"dataset": "adult", "tasks": 1})
+        run.write("summary.json", a_summary().to_json())
+        write_report(run)
+    Run.create(tmp_path / "going on", {"dataset": "bank", "tasks": 4}).add(records_of(a_cell()))
+    with LocalPage(tmp_path) as page:
+        thread = threading.Thread(target=page.serve_forever, daemon=True)
+        thread.start()
+        yield page
+        page.shutdown()
+
+
+def serious(page: Page) -> list[str]:
+    """What axe-core calls serious or worse."""
+    found = Axe().run(page).response["violations"]
+    return [f"{entry['id']}: {entry['help']}" for entry in found if entry["impact"] in ("serious", "critical")]
+
+
+def test_runs_are_listed_opened_followed_and_compared(server: LocalPage, browser: Browser, tmp_path: Path) -> None:
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
+    complaints: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(server.address)
+    assert "token" not in page.url
+    assert page.locator("tbody tr").count() == 3
+    assert "0 of 4 trainings" in page.locator("tr", has_text="going on").inner_text()
+    assert serious(page) == []
+    page.screenshot(path=tmp_path / "runs.png")
+    Run(tmp_path / "going on").finish("one", {"cells": []})
+    page.locator("tr", has_text="going on").get_by_text("1 of 4 trainings").wait_for(timeout=10_000)  # it looks itself
+    page.get_by_role("link", name="Compare two").click()
+    page.select_option("#first", "first")
+    page.select_option("#second", "second")
+    page.get_by_role("button", name="Compare").click()
+    assert page.locator("tbody tr").count() > 1
+    assert serious(page) == []
+    page.get_by_role("link", name="Runs").click()
+    page.get_by_role("link", name="Open the report of first").click()
+    page.locator("#plot-leakage svg.main-svg").first.wait_for()
+    assert complaints == []
+    assert all(url.startswith((f"http://127.0.0.1:{server.server_port}/", "data:")) for url in asked)
+    page.close()
+
+
+def test_the_report_has_nothing_that_axe_calls_serious(browser: Browser, tmp_path: Path) -> None:
+    run = Run.create(tmp_path / "run", {})
+    run.write("summary.json", a_summary().to_json())
+    for scheme in ("light", "dark"):
+        page = browser.new_page(color_scheme=scheme)  # type: ignore[arg-type]
+        page.goto(write_report(run).as_uri())
+        page.locator("#plot-leakage svg.main-svg").first.wait_for()
+        assert serious(page) == []
+        page.close()
+
+
+def status(address: str, **headers: str) -> int:
+    try:
+        with urllib.request.urlopen(urllib.request.Request(address, headers=headers)) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        error.close()
+        return error.code
+
+
+def test_without_the_token_or_from_another_name_nothing_is_told(server: LocalPage) -> None:
+    base = f"http://127.0.0.1:{server.server_port}"
+    entered = {"Cookie": f"seepage={server.token}"}
+    assert status(base) == status(f"{base}/?token=wrong") == status(f"{base}/report/first") == 403
+    assert status(base, Host="elsewhere.example", **entered) == 403
+    assert status(base, **entered) == status(f"{base}/report/first", **entered) == 200
+    assert status(f"{base}/report/..%2F..%2Fsecret", **entered) == status(f"{base}/nothing", **entered) == 404
+    request = urllib.request.Request(base, method="POST", headers=entered, data=b"x")
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request)
+    refused.value.close()
+    assert refused.value.code == 501  # there is nothing to change
+    with urllib.request.urlopen(urllib.request.Request(f"{base}/runs.json", headers=entered)) as answer:
+        listed = json.load(answer)
+    assert {run["name"] for run in listed} == {"first", "second", "going on"}
+    assert server.server_address[0] == "127.0.0.1"
+
+
+def test_a_folder_or_port_that_cannot_be_used(server: LocalPage, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="There is no folder"):
+        LocalPage(tmp_path / "nothing")
+    with pytest.raises(InputError, match="cannot be used"):
+        LocalPage(tmp_path, server.server_port)
