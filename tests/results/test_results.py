@@ -28,6 +28,7 @@ from seepage.results import (
     places,
     summarise_cells,
 )
+from seepage.results.interval import bootstrap_columns
 
 CELL = Cell(
     dataset="adult", protocol="fedsgd", model="mlp", batch_size=8, attack_point="final", attack="gradient_matching"
@@ -202,3 +203,17 @@ def test_batches_without_weight_are_left_out() -> None:
 def test_every_doubt_has_one_bucket(kind: Kind, doubt: float) -> None:
     bucket = BUCKETS[kind][int(places(kind, np.array([doubt]))[0])]
     assert bucket.low <= doubt <= bucket.high
+
+
+@given(st.lists(st.lists(st.one_of(st.floats(0, 1), st.just(float("nan"))), min_size=4, max_size=4), max_size=6))
+def test_intervals_of_many_columns_are_those_of_each(rows: list[list[float]]) -> None:
+    table = np.array(rows, dtype=np.float64).reshape(len(rows), 4)
+    for found, column in zip(bootstrap_columns(table), table.T, strict=True):
+        alone = bootstrap(column.tolist())
+        if alone is None or found is None:
+            assert alone is found
+            continue
+        assert found.mean == pytest.approx(alone.mean)
+        assert (found.low is None) == (alone.low is None)
+        if alone.low is not None:
+            assert (found.low, found.high) == pytest.approx((alone.low, alone.high))

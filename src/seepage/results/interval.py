@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import ndtr, stdtrit
@@ -48,9 +49,45 @@ def bootstrap(
     mean = float((array * heavy).sum() / heavy.sum())
     if len(array) == 1:
         return Interval(mean, None, None)
-    picks = Streams(0).numpy("bootstrap", len(array)).integers(len(array), size=(draws, len(array)))
-    count = len(array)
-    tail = float(ndtr(math.sqrt(count / (count - 1)) * stdtrit(count - 1, (1 - confidence) / 2)))
-    means = (array * heavy)[picks].sum(1) / heavy[picks].sum(1)
+    drawn = _drawn(len(array), draws)
+    tail = _tail(len(array), confidence)
+    means = (drawn @ (array * heavy)) / (drawn @ heavy)
     low, high = np.quantile(means, [tail, 1 - tail])
     return Interval(mean, float(low), float(high))
+
+
+def bootstrap_columns(table: np.ndarray, *, confidence: float = 0.95, draws: int = 2000) -> list[Interval | None]:
+    """:func:`bootstrap` of every column at once: columns with values in the same rows share one product of matrices."""
+    found: list[Interval | None] = [None] * table.shape[1]
+    if not table.size:
+        return found
+    known = ~np.isnan(table)
+    patterns, group = np.unique(known, axis=1, return_inverse=True)
+    for number in range(patterns.shape[1]):
+        columns = np.flatnonzero(group.reshape(-1) == number)
+        values = table[np.ix_(patterns[:, number], columns)]
+        if not len(values):
+            continue
+        means = values.mean(0)
+        if len(values) == 1:
+            ends: np.ndarray | None = None
+        else:
+            tail = _tail(len(values), confidence)
+            ends = np.quantile(_drawn(len(values), draws) @ values / len(values), [tail, 1 - tail], axis=0)
+        for place, column in enumerate(columns):
+            low, high = (None, None) if ends is None else (float(ends[0, place]), float(ends[1, place]))
+            found[column] = Interval(float(means[place]), low, high)
+    return found
+
+
+@lru_cache(maxsize=16)
+def _drawn(count: int, draws: int) -> np.ndarray:
+    """(draws, count) how often each value is drawn; a fixed stream, so that the same values give the same interval."""
+    picks = Streams(0).numpy("bootstrap", count).integers(count, size=(draws, count))
+    drawn = np.zeros((draws, count))
+    np.add.at(drawn, (np.arange(draws)[:, None], picks), 1.0)
+    return drawn
+
+
+def _tail(count: int, confidence: float) -> float:
+    return float(ndtr(math.sqrt(count / (count - 1)) * stdtrit(count - 1, (1 - confidence) / 2)))

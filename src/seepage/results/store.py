@@ -214,20 +214,31 @@ def _digest(content: bytes | memoryview) -> str:
 def _long(records: Sequence[Record]) -> pl.DataFrame:
     """One line for each number, built by columns: a line each in Python would take longer than many attacks."""
     counts = [max(len(record.values), 1) for record in records]  # a failed attack is a line too
-    places = pl.Series(np.repeat(np.arange(len(records)), counts))
-    columns: dict[str, pl.Series] = {
-        name: pl.Series([getattr(record.cell, name) for record in records]).gather(places) for name in _CELL
-    }
-    columns |= {name: pl.Series([getattr(record, name) for record in records]).gather(places) for name in _RECORD}
-    columns["record"] = places.cast(pl.UInt32)
-    measures = [measure for record in records for measure in (record.values or (None,))]
-    for name in ("source", "scope", "metric"):
-        columns[name] = pl.Series([getattr(m, name) if m else None for m in measures], dtype=pl.String)
-    columns["value"] = pl.Series(
-        [value for record in records for value in (record.values.values() if record.values else (None,))],
-        dtype=pl.Float64,
+    places = np.repeat(np.arange(len(records), dtype=np.uint32), counts)
+    heads = pl.DataFrame(
+        {name: [getattr(record.cell, name) for record in records] for name in _CELL}
+        | {name: [getattr(record, name) for record in records] for name in _RECORD}
     )
-    return pl.DataFrame(columns)
+    first: list[Measure | None] = [*records[0].values] or [None]
+    if all(list(record.values) == first for record in records):  # as nearly always: the names once, and repeated
+        measures, lines = first, np.tile(np.arange(len(first)), len(records))
+    else:
+        measures = [measure for record in records for measure in (record.values or (None,))]
+        lines = np.arange(len(measures))
+    names = pl.DataFrame(
+        {name: [getattr(m, name) if m else None for m in measures] for name in ("source", "scope", "metric")},
+        schema=dict.fromkeys(("source", "scope", "metric"), pl.String),
+    )
+    values = [value for record in records for value in (record.values.values() or (None,))]
+    return pl.concat(
+        [
+            heads[places],
+            pl.DataFrame({"record": places}),
+            names[lines],
+            pl.DataFrame({"value": pl.Series(values, dtype=pl.Float64)}),
+        ],
+        how="horizontal",
+    )
 
 
 def _migrated(frame: pl.DataFrame) -> pl.DataFrame:

@@ -13,9 +13,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from seepage._core import InputError, Outcome
 from seepage.results.buckets import BUCKETS, Bucket
-from seepage.results.interval import bootstrap
+from seepage.results.interval import bootstrap, bootstrap_columns
 from seepage.results.record import ATTACK, BASELINES, PRIOR, WHOLE, Cell, Measure, Record
 
 SCHEMA_VERSION = 1
@@ -122,11 +124,55 @@ def summarise_cells(records: Sequence[Record], columns: Sequence[dict[str, Any]]
     return [_cell(cell, group, columns) for cell, group in groups.items()]
 
 
+class _Numbers:
+    """The numbers of a cell's scored records as a table, and the intervals of all of them at once."""
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        places: dict[Measure, int] = {}
+        for record in records:
+            for measure in record.values:
+                places.setdefault(measure, len(places))
+        table = np.full((len(records), len(places)), np.nan)
+        for row, record in enumerate(records):
+            table[row, [places[measure] for measure in record.values]] = list(record.values.values())
+        self.rows = np.array([record.rows for record in records], dtype=np.float64)
+        self._places, self._table = places, table
+        self._intervals = bootstrap_columns(table)
+
+    def column(self, measure: Measure) -> np.ndarray:
+        """One value for each record; NaN where it was not measured."""
+        place = self._places.get(measure)
+        return np.full(len(self._table), np.nan) if place is None else self._table[:, place]
+
+    def metrics(self) -> list[str]:
+        """What was measured of the attack as a whole."""
+        return list(dict.fromkeys(m.metric for m in self._places if m.source == ATTACK and m.scope == WHOLE))
+
+    def has(self, measure: Measure) -> bool:
+        return measure in self._places
+
+    def interval(self, measure: Measure) -> dict[str, float | None] | None:
+        place = self._places.get(measure)
+        found = None if place is None else self._intervals[place]
+        return found.to_dict() if found else None
+
+    def gain(self, baseline: str, metric: str) -> dict[str, float | None] | None:
+        """Attack minus baseline, paired per batch: the interval is that of the difference."""
+        difference = self.column(Measure(ATTACK, WHOLE, metric)) - self.column(Measure(baseline, WHOLE, metric))
+        (found,) = bootstrap_columns(difference[:, None]) if len(difference) else (None,)
+        return found.to_dict() if found else None
+
+    def over_rows(self, measure: Measure) -> float:
+        """The mean over rows, or 0 where nothing was measured."""
+        values = self.column(measure)
+        known = ~np.isnan(values)
+        return float((values * self.rows)[known].sum() / max(self.rows[known].sum(), 1))
+
+
 def _cell(cell: Cell, records: Sequence[Record], columns: Sequence[dict[str, Any]]) -> dict[str, Any]:
     scored = [record for record in records if record.scored]
+    numbers = _Numbers(scored)
     outcomes = Counter(record.outcome for record in records)
-    keys = (key for record in scored for key in record.values)
-    metrics = dict.fromkeys(key.metric for key in keys if key.source == ATTACK and key.scope == WHOLE)
     rows = sum(record.rows for record in scored)
     failures = {code: count for code, count in outcomes.items() if code not in _SCORED}
     return asdict(cell) | {
@@ -138,43 +184,47 @@ def _cell(cell: Cell, records: Sequence[Record], columns: Sequence[dict[str, Any
         "seconds": round(sum(record.seconds for record in records), 3),
         "exposure": sum(record.exposure for record in records) / len(records),
         "rows": rows,
-        "rows_exact": round(sum(r.values[Measure(ATTACK, WHOLE, "emr")] * r.rows for r in scored)),
-        "rows_certified": _certified(scored),
-        "rows_guessed": round(max(_mean(scored, Measure(name, WHOLE, "emr")) for name in BASELINES) * rows),
+        "rows_exact": round(float((numbers.column(Measure(ATTACK, WHOLE, "emr")) * numbers.rows).sum())),
+        "rows_certified": _certified(numbers),
+        "rows_guessed": round(max(numbers.over_rows(Measure(name, WHOLE, "emr")) for name in BASELINES) * rows),
         "notes": list(dict.fromkeys(record.note for record in records if record.note)),
-        "metrics": {name: _interval(scored, Measure(ATTACK, WHOLE, name)) for name in metrics},
-        "baselines": {name: _interval(scored, Measure(name, WHOLE, "accuracy")) for name in BASELINES},
-        "gain": {name: _gain(scored, name, "accuracy") for name in BASELINES},
-        "emr_baselines": {name: _interval(scored, Measure(name, WHOLE, "emr")) for name in BASELINES},
-        "emr_gain": {name: _gain(scored, name, "emr") for name in BASELINES},
-        "doubt": [entry for kind in BUCKETS.values() for bucket in kind if (entry := _bucket(scored, bucket))],
-        "columns": [column | _column(scored, column["name"]) for column in columns],
+        "metrics": {name: numbers.interval(Measure(ATTACK, WHOLE, name)) for name in numbers.metrics()},
+        "baselines": {name: numbers.interval(Measure(name, WHOLE, "accuracy")) for name in BASELINES},
+        "gain": {name: numbers.gain(name, "accuracy") for name in BASELINES},
+        "emr_baselines": {name: numbers.interval(Measure(name, WHOLE, "emr")) for name in BASELINES},
+        "emr_gain": {name: numbers.gain(name, "emr") for name in BASELINES},
+        "doubt": [entry for kind in BUCKETS.values() for bucket in kind if (entry := _bucket(numbers, bucket))],
+        "columns": [column | _column(numbers, column["name"]) for column in columns],
     }  # fmt: skip
 
 
-def _certified(scored: Sequence[Record]) -> int | None:
+def _certified(numbers: _Numbers) -> int | None:
     """Rows that an attack proved; None for attacks that prove nothing."""
     measure = Measure(ATTACK, WHOLE, "certified")
-    if not any(measure in record.values for record in scored):
+    if not numbers.has(measure):
         return None
-    return round(sum(record.values.get(measure, 0.0) * record.rows for record in scored))
+    return round(float(np.nansum(numbers.column(measure) * numbers.rows)))
 
 
-def _column(scored: Sequence[Record], name: str) -> dict[str, dict[str, float | None] | None]:
-    return {source: _interval(scored, Measure(source, name, "accuracy")) for source in (ATTACK, *BASELINES)}
+def _column(numbers: _Numbers, name: str) -> dict[str, dict[str, float | None] | None]:
+    return {source: numbers.interval(Measure(source, name, "accuracy")) for source in (ATTACK, *BASELINES)}
 
 
-def _bucket(scored: Sequence[Record], bucket: Bucket) -> dict[str, Any] | None:
+def _bucket(numbers: _Numbers, bucket: Bucket) -> dict[str, Any] | None:
     """What became of the cells of this doubt, all batches together; nothing when there are none."""
-    cells = [record.values.get(Measure(ATTACK, bucket.scope, bucket.cells), 0.0) for record in scored]
-    if not sum(cells):
+    cells = np.nan_to_num(numbers.column(Measure(ATTACK, bucket.scope, bucket.cells)))
+    if not cells.sum():
         return None
+    shares = {
+        source: bootstrap(numbers.column(Measure(source, bucket.scope, bucket.accuracy)).tolist(), cells.tolist())
+        for source in (ATTACK, PRIOR)
+    }
     return {
         "kind": bucket.kind,
         "low": bucket.low if math.isfinite(bucket.low) else None,
         "high": bucket.high if math.isfinite(bucket.high) else None,
-        "cells": round(sum(cells)),
-    } | {source: _interval(scored, Measure(source, bucket.scope, bucket.accuracy), cells) for source in (ATTACK, PRIOR)}
+        "cells": round(float(cells.sum())),
+    } | {source: share.to_dict() if share else None for source, share in shares.items()}
 
 
 _SCORED = {outcome.code for outcome in Outcome if outcome.scored}
@@ -184,23 +234,3 @@ def _outcome(outcomes: Counter[str], failures: dict[str, int], any_scored: bool)
     """A cell is what most of its scored trials are; it failed only when nothing in it could be scored."""
     pool = {c: n for c, n in outcomes.items() if c in _SCORED} if any_scored else failures
     return max(sorted(pool), key=lambda code: pool[code])
-
-
-def _interval(
-    records: Sequence[Record], measure: Measure, weights: Sequence[float] | None = None
-) -> dict[str, float | None] | None:
-    interval = bootstrap([record.values.get(measure, float("nan")) for record in records], weights)
-    return interval.to_dict() if interval else None
-
-
-def _mean(records: Sequence[Record], measure: Measure) -> float:
-    """The mean over rows, or 0 where nothing was measured."""
-    known = [(r.values[measure], r.rows) for r in records if measure in r.values]
-    return sum(value * rows for value, rows in known) / max(sum(rows for _, rows in known), 1)
-
-
-def _gain(records: Sequence[Record], baseline: str, metric: str) -> dict[str, float | None] | None:
-    """Attack minus baseline, paired per batch: the interval is that of the difference."""
-    ours, theirs = Measure(ATTACK, WHOLE, metric), Measure(baseline, WHOLE, metric)
-    interval = bootstrap([r.values[ours] - r.values.get(theirs, float("nan")) for r in records])
-    return interval.to_dict() if interval else None
