@@ -145,3 +145,14 @@ def test_neighbours_in_a_file_do_not_share_a_batch() -> None:
     rows = np.concatenate([parties.train, parties.validation])
     assert len(np.unique(rows)) == len(rows)
     assert np.abs(np.diff(parties.train)).mean() > 50
+
+
+def test_a_table_that_cannot_be_fetched_comes_from_the_users_own_file(tmp_path: Path) -> None:
+    names = [f"M{place}" for place in range(106)]
+    rows = [[f"{row * 0.5 + place}" for place in range(106)] + ["ABCDE"[row % 5]] for row in range(60)]
+    head = "@relation rice\n" + "".join(f"@attribute {name} REAL\n" for name in names)
+    path = tmp_path / "rice.arff"
+    path.write_text(head + "@attribute CLASS {A,B,C,D,E}\n@DATA\n" + "".join(",".join(row) + "\n" for row in rows))
+    parties = deal(VerticalPlan(data="rice_msc", path=str(path), designs=("tabvfl",), runs=1), 0)
+    assert sorted(frame.width for frame in parties.frames.values()) == [21, 21, 21, 21, 22]  # of 106 measures
+    assert len(parties.labels) == 60
