@@ -26,7 +26,7 @@ def test_names_and_facts_are_complete() -> None:
     assert set(DATASETS) == {
         "clinic", "adult", "adult_all", "adult_tableak", "german_credit", "law_school", "law_school_clean",
         "health_heritage", "california_housing", "census_income", "census_income_test", "bank_marketing", "covertype",
-        "mnist_5k", "airline", "intrusion", "rice_msc", "mimic_iv",
+        "covertype_three", "mnist_5k", "airline", "intrusion", "rice_msc", "mimic_iv",
     }  # fmt: skip
     for name, dataset in DATASETS.items():
         assert dataset.name == name
@@ -215,8 +215,9 @@ INPUTS = {  # numeric and categorical columns, and one-hot inputs
     "census_income": (7, 33, 510),
     "health_heritage": (118, 6, 138),
     "covertype": (10, 2, 54),
+    "covertype_three": (10, 2, 51),
 }
-LARGE = ("census_income", "health_heritage", "covertype")
+LARGE = ("census_income", "health_heritage", "covertype", "covertype_three")
 
 
 @pytest.mark.network
