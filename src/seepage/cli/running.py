@@ -27,7 +27,11 @@ def run_whole(
     with ExitStack() as stack:
         bars = stack.enter_context(ProgressBars())
         where = stack.enter_context(workers(plan, jobs, backend, scheduler))
-        summary = run(plan, out=folder, command=command, sources=sources, backend=where, progress=bars)
+        try:
+            summary = run(plan, out=folder, command=command, sources=sources, backend=where, progress=bars)
+        except KeyboardInterrupt:
+            typer.echo(f"What is finished is kept; go on with --out {folder}", err=True)
+            raise
     for name in Run.open(folder).damaged():
         typer.echo(
             f"warning: {name} was damaged; it is in {folder / 'damaged'}, and its cells were run again", err=True

@@ -125,8 +125,8 @@ class Run:
                 raise
             temporary.unlink(missing_ok=True)
             raise InputError(
-                f"The disk is full: {target} could not be written. What is finished is kept; make room and start again "
-                "with the same command."
+                f"The disk is full: {target} could not be written. What is finished is kept; make room and go on "
+                f"with --out {self.path}."
             ) from None
         return target
 
