@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich import box
@@ -16,21 +17,35 @@ from seepage.cli.console import ProgressBars, console
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="Which paper: cafe or property.")],
+    paper: Annotated[
+        str,
+        typer.Argument(help="Which paper: tableak (000), cafe (001), profiling (002), property (003), tabvfl (004)."),
+    ],
     table: Annotated[
         str | None, typer.Option("--table", help="Which of its tables or figures; its main one if none.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A few minutes: far fewer iterations or trials, stated.")
+        bool, typer.Option("--quick", help="A few minutes: far fewer trials, iterations or rows, stated in every line.")
     ] = False,
-    scale: Annotated[float | None, typer.Option("--scale", help="Share of the published work, at most 1.")] = None,
+    scale: Annotated[
+        float | None,
+        typer.Option("--scale", help="Share of the published work, at most 1: fewer trials first, then shorter ones."),
+    ] = None,
     models_per_class: Annotated[
         int | None, typer.Option("--models-per-class", help="property: instead of --scale.")
     ] = None,
+    path: Annotated[
+        list[str] | None,
+        typer.Option("--path", help="Your own copy of a data set, NAME=FILE; more than once for several."),
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes.")] = 2,
     seed: Annotated[int, typer.Option("--seed", help="Of all randomness.")] = 0,
     out: Annotated[Path | None, typer.Option("--out", help="Also write the lines to this JSON file.")] = None,
 ) -> None:
-    """Run a paper's table again and lay our numbers beside the published ones."""
+    """Run a paper's table again and lay our numbers beside the published ones.
+
+    Runs are kept below runs/ and gone on with when the command is started again.
+    """
     from seepage.audit import reproductions  # torch takes seconds
 
     if sum((quick, scale is not None, models_per_class is not None)) > 1:
@@ -38,16 +53,34 @@ def reproduce(
     if out is not None and out.exists():
         raise InputError(f"{out} is there already; it is not overwritten.")
     table = reproductions.main_table(paper) if table is None else table
-    share = reproductions.QUICK if quick else (scale or 1.0)
+    share = reproductions.QUICK[paper] if quick else (1.0 if scale is None else scale)
     if models_per_class is not None:
         share = models_per_class / reproductions.property.MODELS
     with ProgressBars() as progress:
-        lines = list(reproductions.reproduce(paper, table, scale=share, seed=seed, progress=progress))
+        found = reproductions.reproduce(
+            paper, table, scale=share, seed=seed, jobs=jobs, paths=_paths(path or []), progress=progress
+        )
+        lines = list(found)
     console.print(f"Table {table} of {reproductions.PAPERS[paper]}")
     console.print(_shown(lines))
     if out is not None:
-        out.write_text(json.dumps([asdict(line) for line in lines], indent=2))
+        out.write_text(json.dumps([_written(line) for line in lines], indent=2))
         console.print(f"written to {out}")
+
+
+def _paths(given: list[str]) -> dict[str, Path]:
+    paths = {}
+    for text in given:
+        name, equals, file = text.partition("=")
+        if not (name and equals and file):
+            raise InputError(f"--path is {text!r}; write NAME=FILE, for instance rice_msc=rice.arff.")
+        paths[name] = Path(file)
+    return paths
+
+
+def _written(line: Any) -> dict[str, Any]:
+    """A line as JSON; a cell without a number has null."""
+    return asdict(line) | {"ours": None if math.isnan(line.ours) else line.ours}
 
 
 def _shown(lines: list) -> Table:  # type: ignore[type-arg]
@@ -57,6 +90,7 @@ def _shown(lines: list) -> Table:  # type: ignore[type-arg]
     for line in lines:
         interval = "" if line.low is None else f"{line.low:.3g} to {line.high:.3g}"
         beside = "" if line.published is None else f"{line.published:g}"
-        away = "" if line.deviations is None else f"{line.deviations:+.1f}"
-        shown.add_row(line.cell, line.metric, f"{line.ours:.4g}", interval, str(line.trials), beside, away, line.note)
+        away = "" if line.deviations is None or math.isnan(line.ours) else f"{line.deviations:+.1f}"
+        ours = "-" if math.isnan(line.ours) else f"{line.ours:.4g}"
+        shown.add_row(line.cell, line.metric, ours, interval, str(line.trials), beside, away, line.note)
     return shown

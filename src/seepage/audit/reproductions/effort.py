@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from seepage._core import Progress
@@ -18,6 +19,7 @@ class Effort:
         progress: is shown what is done.
         folder: where runs that can be continued are kept.
         jobs: processes.
+        paths: the user's own copies of data sets, by name.
     """
 
     scale: float
@@ -25,3 +27,4 @@ class Effort:
     progress: Progress
     folder: Path = Path("runs")
     jobs: int = 2
+    paths: Mapping[str, Path] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -19,6 +19,7 @@ PAPERS = {
     "tabvfl": "TabVFL, a thesis (document 004)",
 }
 _FILES = {"property": "property_inference"}
+_UNTOLD = {"n_clients", "n_seeds", "rank"}  # settings that do not choose a cell of a table
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Published:
 
     table: str
     dataset: str
+    model: str
     method: str
     setting: dict[str, str]
     metric: str
@@ -51,6 +53,7 @@ def published(paper: str) -> tuple[Published, ...]:
         Published(
             table=row["table"].removeprefix("Table "),
             dataset=row["dataset"],
+            model=row["model"],
             method=row["method"],
             setting=dict(part.split("=", 1) for part in row["setting"].split(";") if "=" in part),
             metric=row["metric"],
@@ -71,6 +74,27 @@ def find(
         if (each.table, each.method, each.metric) != (table, method, metric) or dataset not in (None, each.dataset):
             continue
         if all(each.setting.get(name) == value for name, value in setting.items()):
+            return each
+    return None
+
+
+def beside(
+    numbers: Sequence[Published],
+    table: str,
+    facts: Mapping[str, str],
+    *,
+    dataset: str,
+    method: str,
+    metric: str,
+    model: str | None = None,
+) -> Published | None:
+    """The number all of whose settings are among the facts of our cell, or None where the paper has none."""
+    for each in numbers:
+        if (each.table, each.dataset, each.method, each.metric) != (table, dataset, method, metric):
+            continue
+        if model not in (None, each.model):
+            continue
+        if all(facts.get(name) == value for name, value in each.setting.items() if name not in _UNTOLD):
             return each
     return None
 

@@ -1,0 +1,65 @@
+"""What stands behind a cell, in the words that the published numbers use for their settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seepage.audit.catalogue import make_attack, make_model
+from seepage.audit.settings import Settings
+from seepage.audit.spec import Spec, options_of
+from seepage.models import MLP, FTTransformer
+
+_NORMS = {"batch": "BatchNorm", "layer": "LayerNorm", "none": "none"}
+_ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU"}
+
+
+def facts_of(cell: dict[str, Any], settings: Settings, attack: str, unknown: str) -> dict[str, str]:
+    """All settings of a cell that a paper may name.
+
+    Args:
+        attack: its spec in the whole plan, before any step was left out.
+        unknown: the paper's word for labels that are not known.
+    """
+    facts = {
+        "batch_size": str(cell["batch_size"]),
+        "labels": "true" if settings.labels_known else unknown,
+        "attack_point": _point(cell["attack_point"], settings),
+        "partition": settings.partition,
+        "alpha": str(settings.alpha),
+        "attack_iterations": str(options_of(make_attack(attack))["steps"]),
+        "batch_mode": "fixed" if settings.fixed_batch else "resampled",
+        "parameterization": "probability_simplex"
+        if Spec.read(attack).name.endswith("simplex")
+        else "categorical_logits",
+    }
+    if settings.protocol == "fedavg" and settings.local_rows is not None:
+        facts |= {
+            "local_dataset_size": str(settings.local_rows),
+            "n_batches": str(settings.local_rows // cell["batch_size"]),
+            "local_epochs": str(settings.local_epochs),
+        }
+    return facts | net_facts(cell["model"])
+
+
+def net_facts(spec: str) -> dict[str, str]:
+    """What a model is made of."""
+    model: Any = make_model(spec)
+    if isinstance(model, MLP):
+        return {
+            "hidden_width": str(model.width),
+            "hidden_layers": str(model.depth),
+            "normalization": _NORMS[model.norm],
+            "activation": _ACTIVATIONS.get(model.activation, model.activation),
+            "dropout": f"{model.dropout:.1f}",
+        }
+    if isinstance(model, FTTransformer):
+        return {"target_dropout": "on" if model.attention_dropout or model.ffn_dropout else "off"}
+    return {}
+
+
+def _point(name: str, settings: Settings) -> str:
+    """A milestone at the end of the run is the final point."""
+    last = max(
+        (float(point) for point in settings.attack_points if point[:1].isdigit() and "%" not in point), default=0.0
+    )
+    return "final" if name == f"exposure {last:g}" else name
