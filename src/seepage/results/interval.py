@@ -62,7 +62,10 @@ def bootstrap_columns(table: np.ndarray, *, confidence: float = 0.95, draws: int
     if not table.size:
         return found
     known = ~np.isnan(table)
-    patterns, group = np.unique(known, axis=1, return_inverse=True)
+    if known.all():  # as nearly always
+        patterns, group = known[:, :1], np.zeros(table.shape[1], dtype=np.intp)
+    else:
+        patterns, group = np.unique(known, axis=1, return_inverse=True)
     for number in range(patterns.shape[1]):
         columns = np.flatnonzero(group.reshape(-1) == number)
         values = table[np.ix_(patterns[:, number], columns)]

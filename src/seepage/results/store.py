@@ -262,6 +262,10 @@ def _records(frame: pl.DataFrame) -> Iterator[Record]:
     number = frame["record"].to_numpy()
     begins = np.flatnonzero(np.diff(number, prepend=number[0] + 1)).tolist()
     heads = frame.select(_RECORD)[begins].rows(named=True)
+    before: list[Any] = []
+    measures: list[Measure] = []
     for begin, end, head in zip(begins, [*begins[1:], len(values)], heads, strict=True):
-        found = {known[names[i]]: values[i] for i in range(begin, end) if names[i] in known}
-        yield Record(cell=cell, **head, values=found)
+        if names[begin:end] != before:  # as nearly never: records of a cell have the same numbers
+            before = names[begin:end]
+            measures = [known[name] for name in before if name in known]
+        yield Record(cell=cell, **head, values=dict(zip(measures, values[begin:end], strict=False)))

@@ -128,13 +128,19 @@ class _Numbers:
     """The numbers of a cell's scored records as a table, and the intervals of all of them at once."""
 
     def __init__(self, records: Sequence[Record]) -> None:
-        places: dict[Measure, int] = {}
-        for record in records:
-            for measure in record.values:
-                places.setdefault(measure, len(places))
-        table = np.full((len(records), len(places)), np.nan)
-        for row, record in enumerate(records):
-            table[row, [places[measure] for measure in record.values]] = list(record.values.values())
+        first = list(records[0].values) if records else []
+        if all(list(record.values) == first for record in records):  # as nearly always
+            places = {measure: place for place, measure in enumerate(first)}
+            table = np.array([list(record.values.values()) for record in records], dtype=np.float64)
+            table = table.reshape(len(records), len(first))
+        else:
+            places = {}
+            for record in records:
+                for measure in record.values:
+                    places.setdefault(measure, len(places))
+            table = np.full((len(records), len(places)), np.nan)
+            for row, record in enumerate(records):
+                table[row, [places[measure] for measure in record.values]] = list(record.values.values())
         self.rows = np.array([record.rows for record in records], dtype=np.float64)
         self._places, self._table = places, table
         self._intervals = bootstrap_columns(table)
