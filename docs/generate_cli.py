@@ -12,6 +12,7 @@ COMMANDS = (
     [],
     ["audit"],
     ["report"],
+    ["reproduce"],
     ["data"],
     ["data", "list"],
     ["data", "fetch"],

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
+import math
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +28,7 @@ from seepage.audit.reproductions import (
 )
 from seepage.audit.reproductions.factors import MODULES, STRUCTURE, best, factor_table, nets_of, ranking
 from seepage.audit.reproductions.from_plan import PLANS, Outcome, PlanTable, narrowed, scaled, shortened
+from seepage.audit.reproductions.line import Line
 from seepage.audit.vertical import VerticalPlan
 from seepage.cli.main import app
 from seepage.results import Summary
@@ -71,7 +75,7 @@ def test_less_work_is_fewer_batches_first_then_shorter_attacks_and_trainings() -
     assert (little.values["trials"], little.values["exposure"]) == (3, 1.25)
     assert little.attacks == {"gradient_matching:steps=500": "gradient_matching"}
     assert little.values["attack_points"] == ["0", "1.25"]
-    assert little.note == "3 of 30 batches, 0.05 of the attack's steps, exposure 1.2 of 25"
+    assert little.note == "3 of 30 batches, 0.05 of the attack's steps, exposure 1.25 of 25"
     assert shortened("gradient_matching:steps=20000", 0.05) == "gradient_matching:steps=1000"
     assert scaled(values, WHOLE).note == ""
 
@@ -224,6 +228,25 @@ def test_bad_input_is_one_sentence() -> None:
         reproduce("tabvfl", "III", paths={"rice_mcs": Path("file")})
     result = CliRunner().invoke(app, ["reproduce", "tabvfl", "--path", "rice.arff"])
     assert "write NAME=FILE" in str(result.exception)
+
+
+def test_the_command_tells_what_it_was_given_and_cells_without_a_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(effort: Effort) -> Iterator[Line]:
+        yield Line(table="2", cell="a", metric="accuracy", ours=0.5, published=0.4, spread=0.1, note=f"{effort.scale}")
+        yield Line(table="2", cell="b", metric="accuracy", ours=math.nan, published=0.4, spread=0.1, trials=effort.jobs)
+
+    monkeypatch.setitem(TABLES["profiling"], "2", told)
+    out = tmp_path / "lines.json"
+    command = ["reproduce", "profiling", "--table", "2", "--quick", "--jobs", "3", "--out", str(out)]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0
+    assert "+1.0" in result.output
+    first, second = json.loads(out.read_text())
+    assert (first["note"], second["ours"], second["trials"]) == (str(QUICK["profiling"]), None, 3)
+    wrong = CliRunner().invoke(app, ["reproduce", "profilng", "--table", "2", "--quick"])
+    assert "Did you mean 'profiling'" in str(wrong.exception)
 
 
 def test_papers_have_main_tables() -> None:

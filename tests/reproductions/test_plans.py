@@ -1,4 +1,4 @@
-"""The plans of figures run: here on a small table, with few steps. tests/audit/test_reproduce_plans.py has the others."""
+"""The plans of figures run, on a small table with few steps. tests/audit/test_reproduce_plans.py has the others."""
 
 from __future__ import annotations
 

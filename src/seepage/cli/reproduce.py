@@ -52,7 +52,8 @@ def reproduce(
         raise InputError("Give one of --quick, --scale and --models-per-class.")
     if out is not None and out.exists():
         raise InputError(f"{out} is there already; it is not overwritten.")
-    table = reproductions.main_table(paper) if table is None else table
+    main = reproductions.main_table(paper)  # also tells a paper that is none
+    table = main if table is None else table
     share = reproductions.QUICK[paper] if quick else (1.0 if scale is None else scale)
     if models_per_class is not None:
         share = models_per_class / reproductions.property.MODELS

@@ -57,9 +57,12 @@ def net_facts(spec: str) -> dict[str, str]:
     return {}
 
 
+def is_exposure(point: str) -> bool:
+    """Whether an attack point is an exposure and not the name of an automatic one."""
+    return point.replace(".", "", 1).isdigit()
+
+
 def _point(name: str, settings: Settings) -> str:
-    """A milestone at the end of the run is the final point."""
-    last = max(
-        (float(point) for point in settings.attack_points if point[:1].isdigit() and "%" not in point), default=0.0
-    )
+    """The last of several exposures is the final point."""
+    last = max((float(point) for point in settings.attack_points if is_exposure(point)), default=0.0)
     return "final" if name == f"exposure {last:g}" else name

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from seepage.audit.api import open_sources, run
+from seepage.audit.backends import Backend, open_backend
 from seepage.audit.catalogue import make_attack, written_out
 from seepage.audit.plan import make_plan, read_plan
 from seepage.audit.reproductions.effort import Effort
-from seepage.audit.reproductions.facts import facts_of
+from seepage.audit.reproductions.facts import facts_of, is_exposure
 from seepage.audit.reproductions.line import Line
 from seepage.audit.reproductions.published import Published, beside, published
 from seepage.audit.settings import SEVERAL, Settings
@@ -22,7 +24,6 @@ from seepage.results import Summary
 
 PLANS = Path(__file__).parent / "plans"
 LEAST = 3  # attacked batches of a cell, however small the share: fewer say nothing about the spread
-Cells = Sequence[dict[str, Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,62 +95,15 @@ class Outcome:
         """What differs from the paper in this cell."""
         return "; ".join(filter(None, (self.scaled.note, self.table.names.differs.get(cell["dataset"], ""))))
 
+    @cached_property
+    def _varies(self) -> list[bool]:
+        every = [_words(cell, self.table.names) for cell in self.summary.cells]
+        return [len(set(column)) > 1 for column in zip(*every, strict=True)]
+
     def said(self, cell: dict[str, Any]) -> str:
         """A cell in words; what is the same in the whole table is left out."""
-        every = [_words(each, self.table.names) for each in self.summary.cells]
-        varies = [len(set(column)) > 1 for column in zip(*every, strict=True)]
         own = _words(cell, self.table.names)
-        return ", ".join(word for word, told in zip(own, varies, strict=True) if told and word) or own[0]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlanTable:
-    """A table: a plan file, a part of it, and how its cells are read.
-
-    Args:
-        number: as the paper numbers it.
-        plan: the file in ``plans/<paper>/``.
-        names: how the paper calls things.
-        part: values instead of those in the plan: its models or attack points that this table shows.
-        metrics: the paper's metrics by ours.
-        read: from the outcome to lines.
-        net: the paper's name of all models of the plan, where it has one for all.
-    """
-
-    number: str
-    plan: str
-    names: Names
-    part: Mapping[str, Any] = field(default_factory=dict)
-    metrics: Mapping[str, str] = field(default_factory=lambda: {"accuracy": "accuracy"})
-    read: Callable[[Outcome], Iterator[Line]] = field(default_factory=lambda: by_cell)
-    net: str | None = None
-
-    def values(self, effort: Effort) -> Scaled:
-        """The plan's values: this part of it, with the user's own files and this share of the work."""
-        values = narrowed(read_plan(PLANS / self.names.paper / self.plan), self.part)
-        return scaled(_own(values, self.names, effort), effort)
-
-    def __call__(self, effort: Effort) -> Iterator[Line]:
-        """Run it, or go on with it, and read it."""
-        less = self.values(effort)
-        plan = make_plan(less.values)
-        folder = effort.folder / f"reproduce-{self.names.paper}-{self.number}-{plan.fingerprint}"
-        sources = open_sources(plan)
-        with _workers(effort) as backend:
-            summary = run(
-                plan,
-                out=folder,
-                command=f"seepage reproduce {self.names.paper} --table {self.number} --scale {effort.scale:g}",
-                sources=sources,
-                backend=backend,
-                progress=effort.progress,
-            )
-        variants = zip(plan.variants, sources, strict=True)
-        settings = {(variant.name, source.name): variant.settings for variant, source in variants}
-        yield from self.read(Outcome(self, summary, less, settings))
-        for sentence in summary.document["not_tested"]:
-            if sentence.startswith("Not run: "):
-                yield Line(table=self.number, cell=sentence, metric="", ours=math.nan, trials=0, note="not run")
+        return ", ".join(word for word, told in zip(own, self._varies, strict=True) if told and word) or own[0]
 
 
 def by_cell(outcome: Outcome) -> Iterator[Line]:
@@ -162,15 +116,14 @@ def by_cell(outcome: Outcome) -> Iterator[Line]:
             found = outcome.beside(cell, facts, method, theirs)
             yield line_of(outcome, cell, said, theirs, cell["metrics"].get(ours), found)
         place = tuple(cell[key] for key in ("dataset", "model", "batch_size", "attack_point", "defense", "variant"))
-        if place in guessed:
+        if place in guessed or "accuracy" not in table.metrics.values():
             continue
         guessed.add(place)
         for ours, theirs in table.names.guesses.items():
-            for metric in set(table.metrics.values()) & {"accuracy"}:
-                found = outcome.beside(cell, facts, theirs, metric)
-                if found is not None:
-                    words = said.replace(method, theirs) if method in said else f"{said}, {theirs}"
-                    yield line_of(outcome, cell, words, metric, cell["baselines"][ours], found)
+            found = outcome.beside(cell, facts, theirs, "accuracy")
+            if found is not None:
+                words = said.replace(method, theirs) if method in said else f"{said}, {theirs}"
+                yield line_of(outcome, cell, words, "accuracy", cell["baselines"][ours], found)
 
 
 def line_of(
@@ -201,6 +154,56 @@ def line_of(
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class PlanTable:
+    """A table: a plan file, a part of it, and how its cells are read.
+
+    Args:
+        number: as the paper numbers it.
+        plan: the file in ``plans/<paper>/``.
+        names: how the paper calls things.
+        part: values instead of those in the plan: its models or attack points that this table shows.
+        metrics: the paper's metrics by ours.
+        read: from the outcome to lines.
+        net: the paper's name of all models of the plan, where it has one for all.
+    """
+
+    number: str
+    plan: str
+    names: Names
+    part: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Mapping[str, str] = field(default_factory=lambda: {"accuracy": "accuracy"})
+    read: Callable[[Outcome], Iterator[Line]] = by_cell
+    net: str | None = None
+
+    def values(self, effort: Effort) -> Scaled:
+        """The plan's values: this part of it, with the user's own files and this share of the work."""
+        values = narrowed(read_plan(PLANS / self.names.paper / self.plan), self.part)
+        return scaled(_own(values, self.names, effort), effort)
+
+    def __call__(self, effort: Effort) -> Iterator[Line]:
+        """Run it, or go on with it, and read it."""
+        less = self.values(effort)
+        plan = make_plan(less.values)
+        folder = effort.folder / f"reproduce-{self.names.paper}-{self.number}-{plan.fingerprint}"
+        sources = open_sources(plan)
+        with _workers(effort) as backend:
+            summary = run(
+                plan,
+                out=folder,
+                command=f"seepage reproduce {self.names.paper} --table {self.number} --scale {effort.scale:g}",
+                sources=sources,
+                backend=backend,
+                progress=effort.progress,
+            )
+        variants = zip(plan.variants, sources, strict=True)
+        settings = {(variant.name, source.name): variant.settings for variant, source in variants}
+        yield from self.read(Outcome(self, summary, less, settings))
+        for sentence in summary.document["not_tested"]:
+            if sentence.startswith("Not run: "):
+                yield Line(table=self.number, cell=sentence, metric="", ours=math.nan, trials=0, note="not run")
+
+
 def narrowed(values: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
     """A part of a plan: other values for some of its keys, in its grid where the key stands there."""
     grid = dict(values.get("grid") or {})
@@ -226,11 +229,9 @@ def scaled(values: Mapping[str, Any], effort: Effort) -> Scaled:
         exposure = float(values["exposure"])
         changes["exposure"] = depth * exposure
         points = values.get("attack_points", ())
-        changes["attack_points"] = [
-            f"{depth * float(p):g}" if str(p)[:1].isdigit() and "%" not in str(p) else p for p in points
-        ]
+        changes["attack_points"] = [f"{depth * float(point):g}" if is_exposure(point) else point for point in points]
         if exposure:
-            notes.append(f"exposure {depth * exposure:.2g} of {exposure:g}")
+            notes.append(f"exposure {depth * exposure:.3g} of {exposure:g}")
     return Scaled(dict(values) | changes, attacks, ", ".join(notes))
 
 
@@ -258,7 +259,5 @@ def _words(cell: dict[str, Any], names: Names) -> list[str]:
     return [*map(str, parts), f"{steps} steps" if steps else "", cell["attack_point"], cell["variant"]]
 
 
-def _workers(effort: Effort) -> Any:
-    from seepage.audit.backends import open_backend
-
+def _workers(effort: Effort) -> AbstractContextManager[Backend | None]:
     return open_backend("local", jobs=effort.jobs) if effort.jobs > 1 else nullcontext()
