@@ -90,7 +90,8 @@ def by_doubt(outcome: Outcome) -> Iterator[Line]:
                 for metric, value in ((f"accuracy_{short}", right), (f"data_share_{short}", count / total)):
                     found = outcome.beside(cell, facts, method, metric)
                     said = f"{kind}, doubt {name}"
-                    yield line(outcome.table.number, said, metric, [100 * value], found, note=outcome.note(cell))
+                    made = line(outcome.table.number, said, metric, [100 * value], found, note=outcome.note(cell))
+                    yield replace(made, trials=cell["trials"] - cell["failed"])
 
 
 def _range(entry: dict[str, Any]) -> str:
