@@ -138,7 +138,7 @@ def test_a_small_table_runs_and_goes_on(paper: str, tmp_path: Path, monkeypatch:
         )
         names = replace(tableak.NAMES, datasets={"clinic": "Adult"})
     else:
-        table, part = profiling.TABLES["2"], {"batch_sizes": [1, 8], "models": ["mlp"], "clients": 3}
+        table, part = profiling.TABLES["2"], {"batch_sizes": [8], "models": ["mlp"], "clients": 3}
         names = replace(profiling.NAMES, datasets={"clinic": "Adult"})
     assert isinstance(table, PlanTable)
     small = replace(table, names=names, part=dict(table.part) | part | {"data": "clinic"})

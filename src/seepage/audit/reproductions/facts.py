@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from seepage.audit.catalogue import make_attack, make_model
@@ -26,7 +28,7 @@ def facts_of(cell: dict[str, Any], settings: Settings, attack: str, unknown: str
         "attack_point": _point(cell["attack_point"], settings),
         "partition": settings.partition,
         "alpha": str(settings.alpha),
-        "attack_iterations": str(options_of(make_attack(attack))["steps"]),
+        "attack_iterations": str(_steps(attack)),
         "batch_mode": "fixed" if settings.fixed_batch else "resampled",
         "parameterization": "probability_simplex"
         if Spec.read(attack).name.endswith("simplex")
@@ -38,10 +40,11 @@ def facts_of(cell: dict[str, Any], settings: Settings, attack: str, unknown: str
             "n_batches": str(settings.local_rows // cell["batch_size"]),
             "local_epochs": str(settings.local_epochs),
         }
-    return facts | net_facts(cell["model"])
+    return facts | dict(net_facts(cell["model"]))
 
 
-def net_facts(spec: str) -> dict[str, str]:
+@lru_cache
+def net_facts(spec: str) -> Mapping[str, str]:
     """What a model is made of."""
     model: Any = make_model(spec)
     if isinstance(model, MLP):
@@ -55,6 +58,12 @@ def net_facts(spec: str) -> dict[str, str]:
     if isinstance(model, FTTransformer):
         return {"target_dropout": "on" if model.attention_dropout or model.ffn_dropout else "off"}
     return {}
+
+
+@lru_cache
+def _steps(attack: str) -> int:
+    steps: int = options_of(make_attack(attack))["steps"]
+    return steps
 
 
 def is_exposure(point: str) -> bool:
