@@ -33,8 +33,8 @@ def a_plan(tasks: int) -> Plan:
     """Trainings that differ in their seed alone."""
     return make_plan(
         {
-            "data": "clinic", "model": "mlp", "batch_sizes": [8], "attack": "inverting_gradients:steps=150", "trials": 2,
-            "attack_points": ["initialized"], "exposure": 0, "clients": 2, "grid": {"seed": list(range(tasks))},
+            "data": "clinic", "model": "mlp", "batch_sizes": [8], "attack": "inverting_gradients:steps=150",
+            "attack_points": ["initialized"], "exposure": 0, "clients": 2, "trials": 2, "grid": {"seed": list(range(tasks))},
         }
     )  # fmt: skip
 
