@@ -34,7 +34,8 @@ def a_plan(tasks: int) -> Plan:
     return make_plan(
         {
             "data": "clinic", "model": "mlp", "batch_sizes": [8], "attack": "inverting_gradients:steps=150",
-            "attack_points": ["initialized"], "exposure": 0, "clients": 2, "trials": 2, "grid": {"seed": list(range(tasks))},
+            "attack_points": ["initialized"], "exposure": 0, "clients": 2, "trials": 2,
+            "grid": {"seed": list(range(tasks))},
         }
     )  # fmt: skip
 
