@@ -24,6 +24,7 @@ from seepage.audit.reproductions.line import Line, line
 from seepage.audit.reproductions.published import Published, find, published
 from seepage.audit.source import Request, open_source
 from seepage.data import Encoder, Layout
+from seepage.data.split import stratified_order
 from seepage.defenses import DPSGD
 from seepage.defenses.dp_sgd import noise_for
 from seepage.defenses.fake_gradients import FakeGradients
@@ -137,8 +138,9 @@ def _fitted(state: CafeState, x: Tensor) -> float:
 
 def digits(rows: int, begin: int = 0) -> tuple[Tensor, Tensor]:
     """Pixels between 0 and 1, and what they show."""
-    source = open_source(Request(data="mnist_5k"))
-    table = drawn(source.table, begin + rows, np.random.default_rng(0)).take(np.arange(begin, begin + rows))
+    whole = open_source(Request(data="mnist_5k")).table
+    order = stratified_order(whole, np.random.default_rng(0))  # the file is sorted by digit: a part of it would be one
+    table = whole.take(np.sort(order[begin : begin + rows]))
     pixels = np.zeros((rows, 784), dtype=np.float32)
     kept = [int("".join(filter(str.isdigit, column.name)) or 0) for column in table.schema.numeric]
     pixels[:, [place % 784 for place in kept]] = table.numbers / 255  # pixels that are always 0 are not in the table
