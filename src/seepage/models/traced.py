@@ -29,7 +29,10 @@ class Traced:
 
     def __call__(self, *arguments: Any) -> Any:
         inputs = leaves(arguments)
-        key = tuple((leaf.shape, leaf.dtype) for leaf in inputs)
+        if not all(leaf.is_contiguous() for leaf in inputs):
+            # Recording copies what is expanded, and a view of the copy may be no view of the original: copy it always.
+            inputs = [leaf.contiguous() if 0 in leaf.stride() else leaf for leaf in inputs]
+        key = tuple((leaf.shape, leaf.dtype, leaf.is_contiguous() or leaf.stride()) for leaf in inputs)
         if key in self._graphs:
             return self._graphs[key](*inputs)
         self._calls[key] += 1
