@@ -281,7 +281,10 @@ def test_a_restart_that_no_longer_improves_stops() -> None:
     assert all(claim.outcome is Outcome.OK for claim in claims)
 
 
-@pytest.mark.parametrize("task", cases.TASKS)
+SLOW_TASKS = [task if task == "binary" else pytest.param(task, marks=pytest.mark.slow) for task in cases.TASKS]
+
+
+@pytest.mark.parametrize("task", SLOW_TASKS)
 def test_unknown_labels_as_variables_are_found_with_the_row(task: str) -> None:
     """DLG: the label of a single row comes out with the row."""
     point = attacked(task=task, batch=1, labels=False)

@@ -291,6 +291,7 @@ def test_adding_a_defence_changes_nothing_else() -> None:
     assert [entry for entry in beside.utility if entry["defense"] == "none"] == alone.utility
 
 
+@pytest.mark.slow
 def test_noise_hides_rows_and_costs_utility() -> None:
     summary = audited(
         attacks="fast:restarts=2:steps=100", defenses=("none", "gaussian_noise:10"), batch_sizes=1, exposure=1.5,

@@ -47,9 +47,12 @@ def test_an_audit_writes_a_run_and_says_where(table: Path, tmp_path: Path) -> No
     assert "exact" in done.stdout
     assert done.stderr == ""  # no bar in a pipe
     assert (tmp_path / "runs/first/report.html").stat().st_size > 100_000
-    again = seepage("audit", "--data", "patients.csv", "--target", "target", "--out", "runs/first", *FAST, cwd=tmp_path)
+    other = [*FAST, "--seed", "7"]
+    again = seepage(
+        "audit", "--data", "patients.csv", "--target", "target", "--out", "runs/first", *other, cwd=tmp_path
+    )
     assert again.returncode == 2
-    assert "holds another run" in again.stderr
+    assert "holds a run with other settings" in again.stderr
     rendered = seepage("report", "runs/first", cwd=tmp_path)
     assert rendered.returncode == 0
 

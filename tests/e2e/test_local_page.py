@@ -72,15 +72,15 @@ def test_runs_are_listed_opened_followed_and_compared(server: LocalPage, browser
     page.close()
 
 
-def test_the_report_has_nothing_that_axe_calls_serious(browser: Browser, tmp_path: Path) -> None:
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+def test_the_report_has_nothing_that_axe_calls_serious(browser: Browser, tmp_path: Path, scheme: str) -> None:
     run = Run.create(tmp_path / "run", {})
     run.write("summary.json", a_summary().to_json())
-    for scheme in ("light", "dark"):
-        page = browser.new_page(color_scheme=scheme)  # type: ignore[arg-type]
-        page.goto(write_report(run).as_uri())
-        page.locator("#plot-leakage svg.main-svg").first.wait_for()
-        assert serious(page) == []
-        page.close()
+    page = browser.new_page(color_scheme=scheme)  # type: ignore[arg-type]
+    page.goto(write_report(run).as_uri())
+    page.locator("#plot-leakage svg.main-svg").first.wait_for()
+    assert serious(page) == []
+    page.close()
 
 
 def status(address: str, **headers: str) -> int:

@@ -15,6 +15,7 @@ PLANS = [ROOT / "tableak" / "network_size.toml", ROOT / "tableak" / "noise.toml"
 SMALL = {"data": cases.frame(), "target": "target", "trials": 2, "clients": 2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PLANS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_plan_runs(path: Path, tmp_path: Path) -> None:
     values = read_plan(path)
