@@ -73,3 +73,10 @@ def test_a_gate_runs_a_plan_and_says_what_is_above_the_limit(plan: Path) -> None
     again = CliRunner().invoke(app, ["gate", "--plan", str(plan), "--max-gain", "0", "--out", "run"])  # not run again
     assert again.exit_code in (0, 1)
     assert "1 cells" in again.output
+
+
+def test_a_grid_or_cases_may_name_the_tables(plan: Path) -> None:
+    plan.write_text(PLAN.replace('data = "table.csv"\n', "").replace(", 500", "") + 'data = ["table.csv"]\n')
+    assert CliRunner().invoke(app, ["plan", "validate", str(plan)], catch_exceptions=False).exit_code == 0
+    words = ["audit", "--plan", str(plan), "--jobs", "1", "--out", "run"]
+    assert CliRunner().invoke(app, words, catch_exceptions=False).exit_code == 0

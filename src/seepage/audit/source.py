@@ -73,6 +73,10 @@ class Request:
 
 def open_source(request: Request) -> Source:
     """Open what the user named."""
+    if request.data is None:
+        raise InputError(
+            "Which table is to be audited? Name it with --data; this audit or plan does not say which table it is for."
+        )
     notes: tuple[str, ...] = ()
     if request.named:
         name, frame, known, notes = _dataset(request)

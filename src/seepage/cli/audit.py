@@ -175,8 +175,6 @@ def audit(
     }
     if plan is not None:
         values = read_plan(plan) | {key: value for key, value in values.items() if _given(context, key)}
-    if values.get("data") is None:
-        raise InputError("Which table is to be audited? Name it with --data, or in a plan with --plan.")
     if values.get("attacks") == ("property",):
         asked = {
             "property_text": property_text,

@@ -86,13 +86,9 @@ def show(
 
 
 def _opened(path: Path) -> tuple[Any, Any]:
-    from seepage._core import InputError
     from seepage.audit import make_plan, open_sources, read_plan
 
-    values = read_plan(path)
-    if "data" not in values and not any("data" in values.get(key, {}) for key in ("grid",)):
-        raise InputError(f"The plan {path} does not say which table is to be audited (data).")
-    whole = make_plan({"data": None} | values)
+    whole = make_plan({"data": None} | read_plan(path))
     return whole, open_sources(whole)
 
 
