@@ -75,7 +75,7 @@ def run(
     opened = list(sources) if sources is not None else open_sources(plan)
     if backend is None:
         for task in plan.tasks:  # told before anything is written
-            check_choice(opened[plan.variants.index(task.variant)], task.variant.settings, task.choice)
+            check_choice(opened[task.place], task.variant.settings, task.choice)
     settings = plan.variants[0].settings.model_dump(mode="json")
     head = {
         "store_version": STORE_VERSION,
@@ -89,7 +89,7 @@ def run(
     folder = Run.open_or_create(out, head, same="plan") if out else None
     memory = Memory()
     if backend is None:
-        documents, memory = run_here(plan, folder, dict(enumerate(opened)), progress)
+        documents, memory = run_here(plan, folder, opened, progress)
     elif folder is None:
         raise InputError("Workers need a run folder to write to: say where with --out.")
     else:

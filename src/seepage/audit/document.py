@@ -49,9 +49,9 @@ def make_summary(
     several = len({source.name for source in sources}) > 1
     cells, applicability = [], []
     told = list(zip(plan.tasks, documents, strict=True))
-    for variant, source in zip(plan.variants, sources, strict=True):
+    for place, (variant, source) in enumerate(zip(plan.variants, sources, strict=True)):
         columns = describe_columns(source.table.schema)
-        found = [record for task, each in told if task.variant is variant for record in records(each["cells"])]
+        found = [record for task, each in told if task.place == place for record in records(each["cells"])]
         cells += summarise_cells(found, columns)
         if variant.settings.protocol != "vertical" and len(plan.variants) <= EXPLAINED:
             head = {"dataset": source.name, "variant": variant.name}

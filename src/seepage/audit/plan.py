@@ -53,10 +53,11 @@ class Variant:
 
 @dataclass(frozen=True)
 class Task:
-    """What is trained once and attacked many times; what workers are given."""
+    """What is trained once and attacked many times; what workers are given. ``place`` is the variant's in its plan."""
 
     variant: Variant
     choice: Choice
+    place: int = 0
 
     @property
     def id(self) -> str:
@@ -76,7 +77,11 @@ class Plan:
     @property
     def tasks(self) -> list[Task]:
         """What is to be trained, in the order of the plan."""
-        return [Task(each, choice) for each in self.variants for choice in choices_of(each.settings)]
+        return [
+            Task(variant, choice, place)
+            for place, variant in enumerate(self.variants)
+            for choice in choices_of(variant.settings)
+        ]
 
     @property
     def fingerprint(self) -> str:

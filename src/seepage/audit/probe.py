@@ -55,7 +55,7 @@ def impossible(plan: Plan, sources: Sequence[Source]) -> list[Impossible]:
     found = []
     for task in plan.tasks:
         try:
-            check_choice(_source(plan, sources, task), task.variant.settings, task.choice)
+            check_choice(sources[task.place], task.variant.settings, task.choice)
         except InputError as error:
             found.append(Impossible(task, str(error)))
     return found
@@ -93,7 +93,7 @@ def estimate(
         if known and time.perf_counter() - begin > limit:
             break
         task, attack = members[0]
-        known[kind] = _one(_source(plan, sources, task), task, attack)
+        known[kind] = _one(sources[task.place], task, attack)
         progress("probes", number, len(kinds))
     mean = sum(known.values()) / len(known) if known else 0.0
     total = sum(
@@ -128,7 +128,3 @@ def _points(settings: Settings) -> int:
     if settings.protocol == "vertical":
         return 1
     return POINTS if settings.attack_points == ("auto",) else len(settings.attack_points)
-
-
-def _source(plan: Plan, sources: Sequence[Source], task: Task) -> Source:
-    return sources[next(place for place, variant in enumerate(plan.variants) if variant is task.variant)]

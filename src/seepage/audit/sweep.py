@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections import Counter, deque
+from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack
 from typing import Any
@@ -21,20 +22,15 @@ PATIENCE = 0.5  # seconds between looks at what another runner is doing
 
 
 def run_here(
-    plan: Plan, run: Run | None, sources: dict[int, Source], progress: Progress = silent
+    plan: Plan, run: Run | None, sources: Sequence[Source], progress: Progress = silent
 ) -> tuple[list[dict[str, Any]], Memory]:
-    """All tasks one after the other in this process: what an audit of one table does.
-
-    Args:
-        sources: the opened tables, by the place of their variant.
-    """
+    """All tasks one after the other in this process: what an audit of one table does."""
     documents, memory = [], Memory()
-    places = {id(variant): place for place, variant in enumerate(plan.variants)}
     for task in plan.tasks:
         document = run.finished(task.id) if run is not None else None
         if document is None:
             folder = str(run.path) if run is not None else None
-            done = run_task(task, folder, sources[places[id(task.variant)]], progress)
+            done = run_task(task, folder, sources[task.place], progress)
             document = done.document
             if "reason" in document:
                 raise InputError(str(document["reason"]))
