@@ -61,7 +61,7 @@ def test_show_estimates_time_and_memory(plan: Path) -> None:
 
 def test_a_plan_without_a_table(plan: Path) -> None:
     plan.write_text("trials = 3")
-    with pytest.raises(InputError, match="does not say which table"):
+    with pytest.raises(InputError, match="Which table is to be audited"):
         CliRunner().invoke(app, ["plan", "validate", str(plan)], catch_exceptions=False)
 
 

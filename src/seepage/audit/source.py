@@ -75,7 +75,7 @@ def open_source(request: Request) -> Source:
     """Open what the user named."""
     if request.data is None:
         raise InputError(
-            "Which table is to be audited? Name it with --data; this audit or plan does not say which table it is for."
+            'Which table is to be audited? Name it with --data, or in a plan with data = "adult" or a file\'s name.'
         )
     notes: tuple[str, ...] = ()
     if request.named:
