@@ -27,8 +27,9 @@ from seepage.audit.reproductions import (
     tabvfl,
 )
 from seepage.audit.reproductions.factors import MODULES, STRUCTURE, best, factor_table, nets_of, ranking
-from seepage.audit.reproductions.from_plan import PLANS, Outcome, PlanTable, narrowed, scaled, shortened
+from seepage.audit.reproductions.from_plan import Outcome, PlanTable, narrowed, scaled, shortened
 from seepage.audit.reproductions.line import Line
+from seepage.audit.reproductions.plan_file import PLANS
 from seepage.audit.vertical import VerticalPlan
 from seepage.cli.main import app
 from seepage.results import Summary
@@ -211,7 +212,7 @@ def test_costs_are_those_of_the_papers_epochs_and_batches(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("path", sorted((PLANS / "tabvfl").glob("*.toml")), ids=lambda path: path.stem)
 def test_a_vertical_plan_is_valid(path: Path) -> None:
-    datasets, values = tabvfl.read(path.name)
+    datasets, values = tabvfl.read(path.stem)
     assert set(datasets) <= set(tabvfl.DATASETS)
     for scale in (1.0, QUICK["tabvfl"]):
         assert VerticalPlan(data=datasets[0], **tabvfl.scaled(values, scale).values).cells(datasets[0])

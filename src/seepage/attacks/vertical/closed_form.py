@@ -33,12 +33,12 @@ class ClosedForm:
 
     Args:
         ridge: relative ridge on both systems, for noisy gradients.
-        window: use the last batches only, where the model trains meanwhile; None for all.
+        window: use so many batches only, the last ones, where the model trains meanwhile; 0 for all.
         memory: bytes of weight gradients that are kept; older ones serve step I only.
     """
 
     ridge: float = 0.0
-    window: int | None = None
+    window: int = 0
     memory: int = 1 << 30
 
     def start(self, scene: VerticalScene) -> Solver:
@@ -81,7 +81,7 @@ class Solver:
         weight = update.gradient[self._scene.weight]
         self._kept.append((rows, weight))
         limit = max(1, self._settings.memory // (weight.numel() * weight.element_size()))
-        if self._settings.window is not None:
+        if self._settings.window:
             limit = min(limit, self._settings.window)
             self._window.append((rows, slope))
             if len(self._window) > self._settings.window:

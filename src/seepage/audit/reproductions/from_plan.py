@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from seepage.audit.api import open_sources, run
@@ -17,12 +16,12 @@ from seepage.audit.plan import make_plan, read_plan
 from seepage.audit.reproductions.effort import Effort
 from seepage.audit.reproductions.facts import facts_of, is_exposure
 from seepage.audit.reproductions.line import Line
+from seepage.audit.reproductions.plan_file import PLANS
 from seepage.audit.reproductions.published import Published, beside, published
 from seepage.audit.settings import SEVERAL, Settings
 from seepage.audit.spec import Spec, options_of
 from seepage.results import Summary
 
-PLANS = Path(__file__).parent / "plans"
 LEAST = 3  # attacked batches of a cell, however small the share: fewer say nothing about the spread
 
 

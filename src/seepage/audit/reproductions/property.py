@@ -1,12 +1,11 @@
 """Document 003 (property inference) on Census-Income: the share of women, in 2 to 20 ranges.
 
-What differs from the thesis everywhere: one set of models serves all cuts, so its largest number of models a class is
-for the finest cut, and coarser cuts have more; numbers are standardised; learning rates and widths of meta-models,
-which it does not state, are those of ``attacks/properties/meta.py``; 10,000 rows judge a model.
+The plans in ``plans/property`` say what is run, and what differs from the thesis everywhere.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from seepage.audit.property import PropertySettings, run_property_audit
 from seepage.audit.reproductions.effort import Effort
 from seepage.audit.reproductions.line import Line
+from seepage.audit.reproductions.plan_file import read_values
 from seepage.audit.reproductions.published import find, published
 from seepage.audit.source import Request, open_source
 from seepage.results.property import PropertyRun
@@ -21,72 +21,46 @@ from seepage.results.property import PropertyRun
 MODELS = 2304  # for each class
 METHODS = {"nll": "NLL (no ordinal)", "sor": "SOR", "interval": "interval", "corn": "CORN", "coral": "CORAL"}
 PROSE = "Section 4.2.6 prose (Figure 4.21)"  # where the published numbers of the hierarchy stand
-WOMEN = "sex == 'Female'"
+
+
+def read(name: str, effort: Effort) -> Iterator[PropertySettings]:
+    """The runs of a plan file with this share of its models."""
+    values = read_values("property", name, PropertySettings, ("grid",))
+    grid = values.pop("grid", {})
+    values |= {"models": _models(effort), "seed": effort.seed}
+    for point in itertools.product(*grid.values()):
+        yield PropertySettings(**values | dict(zip(grid, point, strict=True)))
 
 
 def table_4_2(effort: Effort) -> Iterator[Line]:
     """All losses, 2 to 20 ranges; shadows and targets from the same rows."""
-    settings = PropertySettings(
-        property_text=WOMEN,
-        classes=(2, 4, 5, 10, 20),
-        losses=tuple(METHODS),
-        models=_models(effort),
-        rows=11_971,
-        seed=effort.seed,
-    )
-    for cell in _run(settings, effort, "4.2"):
-        yield from _lines("4.2", cell, effort, n_classes=str(cell["classes"]), evaluated_on="target")
+    for settings in read("losses", effort):
+        for cell in _run(settings, effort, "4.2"):
+            yield from _lines("4.2", cell, effort, n_classes=str(cell["classes"]), evaluated_on="target")
 
 
 def figure_4_21(effort: Effort) -> Iterator[Line]:
     """20 ranges at once, and in two steps: 4 rough ranges, 5 finer ones in each (section 4.2.6)."""
-    settings = PropertySettings(
-        property_text=WOMEN,
-        classes=(20,),
-        losses=tuple(METHODS),
-        hierarchies=("4x5",),
-        models=_models(effort),
-        rows=11_971,
-        seed=effort.seed,
-    )
-    for cell in _run(settings, effort, "4.21"):
-        variant = "hierarchical 4x5" if cell["hierarchy"] else "flat 20"
-        yield from _lines(
-            "4.21",
-            cell,
-            effort,
-            said=f"{variant}, ",
-            stands_in=PROSE,
-            differs="the thesis tests on 2,304 models with shares drawn at random",
-            variant=variant,
-        )
-
-
-def table_4_3(effort: Effort) -> Iterator[Line]:
-    """Sequential learning: the second participant attacks, its pool has as many women as men."""
-    yield from _sequential("4.3", 0.5, "50/50", effort)
-
-
-def table_4_4(effort: Effort) -> Iterator[Line]:
-    """The same with 70 % women in the attacker's pool."""
-    yield from _sequential("4.4", 0.7, "70/30", effort)
-
-
-def _sequential(table: str, share: float, split: str, effort: Effort) -> Iterator[Line]:
-    for pool in (0.3, 0.45):
-        for epochs in (1, 10):
-            settings = PropertySettings(
-                property_text=WOMEN,
-                classes=(2, 4),
-                losses=tuple(METHODS),
-                models=_models(effort),
-                rows=11_971,
-                pools="disjoint",
-                shadow_pool=pool,
-                shadow_share=share,
-                shadow_epochs=epochs,
-                seed=effort.seed,
+    for settings in read("hierarchy", effort):
+        for cell in _run(settings, effort, "4.21"):
+            variant = "hierarchical 4x5" if cell["hierarchy"] else "flat 20"
+            yield from _lines(
+                "4.21",
+                cell,
+                effort,
+                said=f"{variant}, ",
+                stands_in=PROSE,
+                differs="the thesis tests on 2,304 models with shares drawn at random",
+                variant=variant,
             )
+
+
+def sequential(table: str, name: str) -> Callable[[Effort], Iterator[Line]]:
+    """Sequential learning: the second participant attacks."""
+
+    def run_table(effort: Effort) -> Iterator[Line]:
+        for settings in read(name, effort):
+            pool, epochs, women = settings.shadow_pool, settings.shadow_epochs, settings.shadow_share or 0.0
             for cell in _run(settings, effort, f"{table}-{pool}-{epochs}"):
                 yield from _lines(
                     table,
@@ -96,9 +70,11 @@ def _sequential(table: str, share: float, split: str, effort: Effort) -> Iterato
                     n_classes=str(cell["classes"]),
                     shadow_epochs=str(epochs),
                     shadow_pool=f"{pool:.0%}",
-                    women_men_split=split,
+                    women_men_split=f"{100 * women:.0f}/{100 * (1 - women):.0f}",
                     evaluated_on="target",
                 )
+
+    return run_table
 
 
 def _models(effort: Effort) -> int:
@@ -150,6 +126,6 @@ def _lines(
 TABLES: dict[str, Callable[[Effort], Iterator[Line]]] = {
     "4.2": table_4_2,
     "4.21": figure_4_21,
-    "4.3": table_4_3,
-    "4.4": table_4_4,
+    "4.3": sequential("4.3", "sequential_50_50"),
+    "4.4": sequential("4.4", "sequential_70_30"),
 }

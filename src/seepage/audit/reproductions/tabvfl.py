@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from seepage._core import unknown_name
 from seepage.audit.reproductions.effort import Effort
-from seepage.audit.reproductions.from_plan import PLANS
 from seepage.audit.reproductions.line import Line
+from seepage.audit.reproductions.plan_file import read_values
 from seepage.audit.reproductions.published import beside, published
 from seepage.audit.vertical import VerticalPlan, run_vertical
 from seepage.results.vertical import VerticalRun
@@ -44,13 +42,8 @@ class Less:
 
 def read(name: str) -> tuple[list[str], dict[str, Any]]:
     """The data sets and the other values of a plan file."""
-    values = tomllib.loads((PLANS / "tabvfl" / name).read_text(encoding="utf-8"))
-    datasets = values.pop("datasets")
-    known = {field.name for field in fields(VerticalPlan)}
-    for key in values:
-        if key not in known:
-            raise unknown_name(f"key in the plan {name}:", key, known)
-    return datasets, {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    values = read_values("tabvfl", name, VerticalPlan, ("datasets",))
+    return list(values.pop("datasets")), values
 
 
 def scaled(values: Mapping[str, Any], scale: float) -> Less:
@@ -90,7 +83,7 @@ def here(datasets: list[str], effort: Effort) -> tuple[list[str], str]:
 
 def table_iii(effort: Effort) -> Iterator[Line]:
     """Absent guests: the cache beside zeros, and both beside a run without failures."""
-    datasets, values = read("failures.toml")
+    datasets, values = read("failures")
     less = scaled(values, effort.scale)
     found, left = here(datasets, effort)
     for data in found:
@@ -116,7 +109,7 @@ def table_iii(effort: Effort) -> Iterator[Line]:
 
 def table_6_1(effort: Effort) -> Iterator[Line]:
     """Without pretraining, without fine-tuning."""
-    datasets, values = read("ablation.toml")
+    datasets, values = read("ablation")
     less = scaled(values, effort.scale)
     found, left = here(datasets, effort)
     for data in found:
@@ -132,7 +125,7 @@ def change(table: str) -> Callable[[Effort], Iterator[Line]]:
     """Two guests instead of five, in percent of the value with five."""
 
     def run(effort: Effort) -> Iterator[Line]:
-        datasets, values = read("guests.toml")
+        datasets, values = read("guests")
         less = scaled(values, effort.scale)
         found, left = here(datasets, effort)
         metric = METRICS[table]
@@ -161,7 +154,7 @@ def change(table: str) -> Callable[[Effort], Iterator[Line]]:
 
 def table_iv(effort: Effort) -> Iterator[Line]:
     """Seconds, megabytes and memory."""
-    _, values = read("cost.toml")
+    _, values = read("cost")
     less = scaled(values, effort.scale)
     data = "rice_msc" if "rice_msc" in effort.paths else "bank_marketing"
     stand = "" if data == "rice_msc" else "Bank Marketing, 16 columns, in place of Rice MSC, no file was given"
