@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from rich.console import Console
 from typer.testing import CliRunner
 
 from seepage._core import InputError, silent
@@ -16,6 +18,7 @@ from seepage.audit.reproductions import PAPERS, Effort, cafe, find, property, pu
 from seepage.audit.reproductions.line import Line, line
 from seepage.audit.reproductions.plan_file import PLANS
 from seepage.cli.main import app
+from seepage.cli.reproduce import _shown
 
 ROWS = {"tableak": 748, "cafe": 223, "profiling": 1601, "property": 448, "tabvfl": 161}
 
@@ -149,3 +152,13 @@ def test_the_hierarchy_s_numbers_stand_in_prose_and_are_found() -> None:
         ("4.21", "accuracy", 33),
         ("4.21", "mse", 2.6),
     ]
+
+
+def test_what_differs_is_said_once_below_the_table() -> None:
+    less = Line(table="2", cell="a", metric="psnr", ours=1.0, note="fewer batches; another model")
+    printed = Console(width=120, record=True, file=io.StringIO())
+    printed.print(_shown([less, replace(less, cell="b", note="another model"), replace(less, cell="c", note="")]))
+    text = printed.export_text()
+    assert text.count("another model") == 1
+    ends = [line.split()[-1] for line in text.splitlines() if line.strip().startswith(("a ", "b ", "c "))]
+    assert ends == ["(2)", "(2)", "1"]

@@ -25,7 +25,8 @@ def reproduce(
         str | None, typer.Option("--table", help="Which of its tables or figures; its main one if none.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A few minutes: far fewer trials, iterations or rows, stated in every line.")
+        bool,
+        typer.Option("--quick", help="A few minutes: far fewer trials, iterations or rows, stated below the table."),
     ] = False,
     scale: Annotated[
         float | None,
@@ -85,13 +86,18 @@ def _written(line: Any) -> dict[str, Any]:
 
 
 def _shown(lines: list) -> Table:  # type: ignore[type-arg]
-    shown = Table(box=box.SIMPLE)
-    for name in ("", "", "ours", "95 %", "trials", "published", "deviations", "what differs"):
+    """The lines as a table; what differs is said once below it, since most lines differ in the same."""
+    sentences: dict[str, int] = {}
+    shown = Table(box=box.SIMPLE, caption_justify="left", caption_style="")
+    for name in ("", "", "ours", "95 %", "trials", "published", "deviations", "differs"):
         shown.add_column(name, justify="right" if name in {"ours", "published", "deviations", "trials"} else "left")
     for line in lines:
         interval = "" if line.low is None else f"{line.low:.3g} to {line.high:.3g}"
         beside = "" if line.published is None else f"{line.published:g}"
         away = "" if line.deviations is None or math.isnan(line.ours) else f"{line.deviations:+.1f}"
         ours = "-" if math.isnan(line.ours) else f"{line.ours:.4g}"
-        shown.add_row(line.cell, line.metric, ours, interval, str(line.trials), beside, away, line.note)
+        said = [sentences.setdefault(sentence, len(sentences) + 1) for sentence in line.note.split("; ") if sentence]
+        differs = " ".join(f"({number})" for number in said)
+        shown.add_row(line.cell, line.metric, ours, interval, str(line.trials), beside, away, differs)
+    shown.caption = "\n".join(f"({number}) {sentence}" for sentence, number in sentences.items())
     return shown

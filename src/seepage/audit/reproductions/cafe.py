@@ -120,7 +120,7 @@ class CafePlan:
     def less(self, effort: Effort) -> str:
         """What is less than in the paper."""
         return (
-            "" if effort.scale == 1 else f"{self.seen(effort):,} batches of descent; the paper has {self.iterations:,}"
+            "" if effort.scale == 1 else f"{self.seen(effort):,} batches of descent, the paper has {self.iterations:,}"
         )
 
     def made(self, name: str) -> ClosedForm | Cafe:

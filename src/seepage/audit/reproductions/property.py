@@ -104,7 +104,7 @@ def _lines(
     note = (
         ""
         if effort.scale == 1
-        else f"{_models(effort):,} models for each of the most classes; the thesis has {MODELS:,}"
+        else f"{_models(effort):,} models for each class of the finest cut, the thesis has {MODELS:,}"
     )
     note = "; ".join(filter(None, (note, differs)))
     for metric, scale in (("accuracy", 100.0), ("mse", 1.0)):
