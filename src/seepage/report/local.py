@@ -147,7 +147,8 @@ class _Handler(BaseHTTPRequestHandler):
         environment = Environment(loader=FileSystemLoader(_HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
         environment.filters["path"] = lambda text: quote(str(text), safe="")
         style = (_HERE / "report.css").read_text(encoding="utf-8")
-        text = environment.get_template(template).render(style=style, folder=str(self.server.folder), **values)
+        values |= {"style": style, "folder": str(self.server.folder), "here": urlsplit(self.path).path}
+        text = environment.get_template(template).render(**values)
         self._send(text.encode(), "text/html; charset=utf-8")
 
     def _say(self, status: http.HTTPStatus, sentence: str) -> None:
