@@ -52,7 +52,7 @@ def test_show_estimates_time_and_memory(plan: Path) -> None:
     assert facts["cells"] == 2
     assert facts["seconds"] > 0
     assert facts["memory_bytes"] > 2**20
-    assert facts["probed"] == "1 of 1 kinds of cells"
+    assert facts["probed"] == "2 of 2 kinds of work"
     assert len(facts["impossible"]) == 2
     table = CliRunner().invoke(app, ["plan", "show", str(plan), "--probe", "0"], catch_exceptions=False).output
     assert "seed=1" in table

@@ -109,13 +109,22 @@ def check_choice(source: Source, settings: Settings, choice: Choice) -> None:
     make_defense(choice.defense)
     for name in settings.attacks:
         make_attack(name, settings.attack_options)
+    rounds_of(source, settings, choice)
+
+
+def rounds_of(source: Source, settings: Settings, choice: Choice) -> list[int]:
+    """The rounds of each training; a sentence if its clients or its attack points cannot be."""
     protocol = settings.make_protocol(choice.batch_size)
+    found = []
     for repeat in range(_repeats(source, settings)):
         streams = Streams(settings.seed).child("repeat", repeat)
         train_part = source.split(streams.numpy("split")).train
         sizes = [len(rows) for rows in settings.make_partition()(train_part, streams.numpy("partition"))]
         clock = protocol.clock(sizes)
-        protocol.schedule.rounds(clock, clock.rounds_until(protocol.exposure))
+        rounds = clock.rounds_until(protocol.exposure)
+        protocol.schedule.rounds(clock, rounds)
+        found.append(rounds)
+    return found
 
 
 def _check_model(source: Source, settings: Settings, model: str) -> None:

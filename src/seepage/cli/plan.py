@@ -38,7 +38,7 @@ def validate(path: PlanFile) -> None:
 @app.command("show")
 def show(
     path: PlanFile,
-    probe: Annotated[float, typer.Option(help="Seconds for trying kinds of cells; 0 for no estimate.")] = 60.0,
+    probe: Annotated[float, typer.Option(help="Seconds for trying kinds of work; 0 for no estimate.")] = 60.0,
     jobs: Annotated[int | None, typer.Option(help="Processes to estimate for; as many as cores if not given.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -58,7 +58,7 @@ def show(
         "seconds": found.wall(amount) if found else None,
         "memory_bytes": found.memory * min(amount, max(found.tasks, 1)) if found else None,
         "processes": amount,
-        "probed": f"{found.probed} of {found.kinds} kinds of cells" if found else "nothing",
+        "probed": f"{found.probed} of {found.kinds} kinds of work" if found else "nothing",
     }
     if as_json:
         typer.echo(json.dumps(facts, indent=2))
@@ -80,7 +80,7 @@ def show(
     if found is not None:
         console.print(
             f"{found.cells} cells, about {_time(found.wall(amount))} in {amount} processes, about "
-            f"{facts['memory_bytes'] / 2**30:.1f} GB. Probed: {facts['probed']}; the time for training is not in it.",  # type: ignore[operator]
+            f"{facts['memory_bytes'] / 2**30:.1f} GB. Probed: {facts['probed']}.",  # type: ignore[operator]
             highlight=False,
         )
 
@@ -98,9 +98,7 @@ def _said(task: Any) -> str:
     return ", ".join(part for part in parts if part and part != "none")
 
 
-def _time(seconds: float | None) -> str:
-    if seconds is None:
-        return "an unknown time"
+def _time(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
