@@ -228,7 +228,7 @@ def test_bad_input_is_one_sentence() -> None:
     with pytest.raises(InputError, match="Did you mean 'rice_msc'"):
         reproduce("tabvfl", "III", paths={"rice_mcs": Path("file")})
     result = CliRunner().invoke(app, ["reproduce", "tabvfl", "--path", "rice.arff"])
-    assert "write NAME=FILE" in str(result.exception)
+    assert "write NAME=VALUE, for instance rice_msc=rice.arff" in str(result.exception)
 
 
 def test_the_command_tells_what_it_was_given_and_cells_without_a_number(
@@ -293,3 +293,17 @@ def doubts() -> list[dict[str, Any]]:
     ranges = [("categorical", i / 5, (i + 1) / 5) for i in range(5)]
     ranges += [("numeric", low, high) for low, high in itertools.pairwise((None, -1.0, 0.72, 1.16, 1.6, 2.04, None))]
     return [{"kind": k, "low": a, "high": b, "cells": 10, "attack": {"mean": 0.5}} for k, a, b in ranges]
+
+
+def test_a_part_of_a_table_can_be_chosen() -> None:
+    table = TABLES["profiling"]["18"]
+    assert isinstance(table, PlanTable)
+    only = {"models": ["resnet"], "data": ["adult"], "alpha": ["0.4", "1.0"]}
+    plan = make_plan(table.values(replace(WHOLE, only=only)).values)
+    assert {task.choice.model for task in plan.tasks} == {"resnet"}
+    assert sorted(variant.settings.alpha for variant in plan.variants) == [0.4, 1.0]
+    for wrong, said in (({"model": ["mlp"]}, "Did you mean 'models'"), ({"models": ["mpl"]}, "Did you mean 'mlp'")):
+        with pytest.raises(InputError, match=said):
+            table.values(replace(WHOLE, only=wrong))
+    with pytest.raises(InputError, match="no parts to choose"):
+        reproduce("cafe", "2", only={"models": ["mlp"]})

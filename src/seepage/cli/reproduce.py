@@ -39,6 +39,12 @@ def reproduce(
         list[str] | None,
         typer.Option("--path", help="Your own copy of a data set, NAME=FILE; more than once for several."),
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only", help="A part of a table, KEY=VALUE,VALUE of its plan: models=mlp,resnet. More than once."
+        ),
+    ] = None,
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes.")] = 2,
     seed: Annotated[int, typer.Option("--seed", help="Of all randomness.")] = 0,
     out: Annotated[Path | None, typer.Option("--out", help="Also write the lines to this JSON file.")] = None,
@@ -60,7 +66,14 @@ def reproduce(
         share = models_per_class / reproductions.property.MODELS
     with ProgressBars() as progress:
         found = reproductions.reproduce(
-            paper, table, scale=share, seed=seed, jobs=jobs, paths=_paths(path or []), progress=progress
+            paper,
+            table,
+            scale=share,
+            seed=seed,
+            jobs=jobs,
+            paths={name: Path(file) for name, file in _pairs("--path", path, "rice_msc=rice.arff").items()},
+            only={key: text.split(",") for key, text in _pairs("--only", only, "models=mlp,resnet").items()},
+            progress=progress,
         )
         lines = list(found)
     console.print(f"Table {table} of {reproductions.PAPERS[paper]}")
@@ -70,14 +83,14 @@ def reproduce(
         console.print(f"written to {out}")
 
 
-def _paths(given: list[str]) -> dict[str, Path]:
-    paths = {}
-    for text in given:
-        name, equals, file = text.partition("=")
-        if not (name and equals and file):
-            raise InputError(f"--path is {text!r}; write NAME=FILE, for instance rice_msc=rice.arff.")
-        paths[name] = Path(file)
-    return paths
+def _pairs(option: str, given: list[str] | None, example: str) -> dict[str, str]:
+    pairs = {}
+    for text in given or []:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise InputError(f"{option} is {text!r}; write NAME=VALUE, for instance {example}.")
+        pairs[name] = value
+    return pairs
 
 
 def _written(line: Any) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from seepage._core import InputError, Progress, silent, unknown_name
 from seepage.audit.reproductions import cafe, profiling, property, tableak, tabvfl
 from seepage.audit.reproductions.effort import Effort
+from seepage.audit.reproductions.from_plan import PlanTable
 from seepage.audit.reproductions.line import Line
 from seepage.audit.reproductions.published import PAPERS, Published, find, published
 from seepage.data.registry import DATASETS
@@ -38,6 +39,7 @@ def reproduce(
     seed: int = 0,
     jobs: int = 2,
     paths: Mapping[str, Path] | None = None,
+    only: Mapping[str, Sequence[str]] | None = None,
     progress: Progress = silent,
 ) -> Iterator[Line]:
     """The cells of a table as they are done.
@@ -48,6 +50,7 @@ def reproduce(
         scale: share of the published work; what is less stands in a line's note.
         jobs: processes.
         paths: the user's own copies of data sets, by name.
+        only: values of the table's plan that are run, by key, such as ``models``; others are left out.
     """
     if paper not in TABLES:
         raise unknown_name("paper", paper, TABLES)
@@ -58,7 +61,10 @@ def reproduce(
     for name in paths or {}:
         if name not in DATASETS:
             raise unknown_name("data set", name, DATASETS)
-    return TABLES[paper][table](Effort(scale, seed, progress, jobs=jobs, paths=dict(paths or {})))
+    run = TABLES[paper][table]
+    if only and not isinstance(run, PlanTable):
+        raise InputError(f"Table {table} of {paper} has no parts to choose; tables of tableak and profiling have.")
+    return run(Effort(scale, seed, progress, jobs=jobs, paths=dict(paths or {}), only=dict(only or {})))
 
 
 __all__ = ["PAPERS", "QUICK", "TABLES", "Effort", "Line", "Published", "find", "main_table", "published", "reproduce"]

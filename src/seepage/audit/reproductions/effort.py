@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +20,7 @@ class Effort:
         folder: where runs that can be continued are kept.
         jobs: processes.
         paths: the user's own copies of data sets, by name.
+        only: a part of a table: values by the key of its plan.
     """
 
     scale: float
@@ -28,3 +29,4 @@ class Effort:
     folder: Path = Path("runs")
     jobs: int = 2
     paths: Mapping[str, Path] = field(default_factory=dict)
+    only: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from seepage._core import unknown_name
 from seepage.audit.api import open_sources, run
 from seepage.audit.backends import Backend, open_backend
 from seepage.audit.catalogue import make_attack, written_out
@@ -178,6 +179,7 @@ class PlanTable:
     def values(self, effort: Effort) -> Scaled:
         """The plan's values: this part of it, with the user's own files and this share of the work."""
         values = narrowed(read_plan(PLANS / self.names.paper / self.plan), self.part)
+        values = narrowed(values, chosen(values, effort.only))
         return scaled(_own(values, self.names, effort), effort)
 
     def __call__(self, effort: Effort) -> Iterator[Line]:
@@ -213,6 +215,21 @@ def narrowed(values: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, An
         else:
             plain[SEVERAL.get(key, key)] = value
     return plain | ({"grid": grid} if grid else {})
+
+
+def chosen(values: Mapping[str, Any], only: Mapping[str, Sequence[str]]) -> dict[str, list[Any]]:
+    """Those values of a plan's lists that are asked for by their text; others are told with the nearest one."""
+    lists = {key: value for key, value in values.items() if isinstance(value, list)} | dict(values.get("grid") or {})
+    part: dict[str, list[Any]] = {}
+    for key, wanted in only.items():
+        if key not in lists:
+            raise unknown_name("key to choose by:", key, lists)
+        there = {str(value): value for value in lists[key]}
+        for text in wanted:
+            if text not in there:
+                raise unknown_name(f"value of {key} in this table:", text, there)
+        part[key] = [there[text] for text in wanted]
+    return part
 
 
 def scaled(values: Mapping[str, Any], effort: Effort) -> Scaled:
