@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import torch
 
-from seepage._core import Outcome, Progress, SeepageError, Streams, silent
-from seepage.attacks import Attack
+from seepage._core import Progress, Streams, silent
+from seepage.audit.attacking import Target, attack_cells, joined
 from seepage.audit.cafe import check_vertical, run_vertical_choice
 from seepage.audit.catalogue import make_attack, make_defense
 from seepage.audit.findings import Choice, Findings, Sink
 from seepage.audit.parts import cannot_build, make_parts
 from seepage.audit.settings import Settings
 from seepage.audit.source import Source
-from seepage.data import Table
-from seepage.federation import AttackPoint, Trace, Truth, make_population, simulate
-from seepage.metrics import Evaluator, Reference, aligned
-from seepage.observation import Claim, Exchange, Knowledge, Observation
-from seepage.results import Cell, Record
-
-
-@dataclass(frozen=True)
-class Target:
-    """One attacked update with where it came from. Only the runner holds both sides."""
-
-    repeat: int
-    client: int
-    point: AttackPoint
-    observation: Observation
-    truth: Truth
+from seepage.federation import Trace, make_population, simulate
+from seepage.metrics import Evaluator, Reference
+from seepage.results import Cell
 
 
 def run_choice(
@@ -65,25 +51,34 @@ def run_choice(
         findings.utility += _utility(head, repeat, trace)
         findings.privacy += _privacy(head, repeat, trace)
     chosen = _chosen(traces, settings)
-    for name in _point_names(traces):
-        targets = [_targets(traces, name)[index] for index in chosen]
-        for attack_name, attack in attacks.items():
-            cell = Cell(
-                dataset=source.name,
-                protocol=settings.protocol,
-                model=choice.model,
-                batch_size=choice.batch_size,
-                attack_point=name,
-                attack=attack_name,
-                defense=choice.defense,
-                variant=variant,
-            )
-            findings.cells.append(cell)
-            if sink.has(cell):
+    points = {name: [_targets(traces, name)[index] for index in chosen] for name in _point_names(traces)}
+    cells = {
+        (name, attack): Cell(
+            dataset=source.name,
+            protocol=settings.protocol,
+            model=choice.model,
+            batch_size=choice.batch_size,
+            attack_point=name,
+            attack=attack,
+            defense=choice.defense,
+            variant=variant,
+        )
+        for name in points
+        for attack in attacks
+    }
+    findings.cells += cells.values()
+    for attack_name, attack in attacks.items():
+        for together in joined(points, attack):
+            targets = {cells[name, attack_name]: points[name] for name in together}
+            stored = {cell: sink.has(cell) for cell in targets}
+            if all(stored.values()):
                 continue
-            label = _labelled(progress, f"{said}, {name}, {attack_name}")
-            records, pairs = attack_cell(cell, attack, targets, evaluators, settings.knowledge, settings, label)
-            sink.add(records, pairs)
+            where = together[0] if len(together) == 1 else f"{len(together)} attack points"
+            label = _labelled(progress, f"{said}, {where}, {attack_name}")
+            # All of them, also those that are stored: how updates are grouped changes the last digits.
+            for cell, (records, pairs) in attack_cells(targets, attack, evaluators, settings, label).items():
+                if not stored[cell]:
+                    sink.add(records, pairs)
     return findings
 
 
@@ -170,60 +165,6 @@ def _train(
     return trace, Reference.of(splits.train)
 
 
-def attack_cell(
-    cell: Cell,
-    attack: Attack,
-    targets: Sequence[Target],
-    evaluators: Sequence[Evaluator],
-    knowledge: Knowledge,
-    settings: Settings,
-    progress: Progress,
-) -> tuple[list[Record], list[dict[str, Any]]]:
-    """Attack all targets of a cell at once and score every claim; row pairs too if they may be shown."""
-    # Variants of one plan share the attacker's randomness, as they share clients: what differs is the setting.
-    streams = Streams(settings.seed).child("attack", replace(cell, variant="").id)
-    began = time.perf_counter()
-    claims = claims_of(attack, [target.observation for target in targets], streams, progress)
-    seconds = (time.perf_counter() - began) / len(targets)
-    records, pairs = [], []
-    for index, (target, claim) in enumerate(zip(targets, claims, strict=True)):
-        generator = streams.numpy("baselines", index)
-        values = evaluators[target.repeat](claim, target.truth, knowledge, generator)
-        records.append(
-            Record(
-                cell=cell,
-                repeat=target.repeat,
-                client=target.client,
-                round=target.point.moment.round,
-                exposure=target.point.moment.exposures[target.client],
-                rows=len(target.truth.rows),
-                outcome=claim.outcome.code,
-                seconds=seconds,
-                note=claim.note,
-                values=values,
-            )
-        )
-    if settings.reveal:
-        pairs = _row_pairs(cell, targets[0], claims[0], knowledge)
-    return records, pairs
-
-
-def claims_of(attack: Attack, observations: Sequence[Observation], streams: Streams, progress: Progress) -> list[Claim]:
-    """One claim per observation. Those with equal shapes are attacked together; clients of unequal size are not."""
-    groups: dict[Exchange, list[int]] = {}
-    for index, observation in enumerate(observations):
-        groups.setdefault(observation.exchange, []).append(index)
-    claims: dict[int, Claim] = {}
-    for number, group in enumerate(groups.values()):
-        members = [observations[index] for index in group]
-        try:
-            found = attack(members, streams.child(number) if number else streams, progress=progress)
-        except SeepageError as error:  # the attack says it cannot: counted, never averaged
-            found = [Claim(outcome=Outcome.NOT_APPLICABLE, note=str(error)) for _ in members]
-        claims |= dict(zip(group, found, strict=True))
-    return [claims[index] for index in range(len(observations))]
-
-
 def _point_names(traces: Sequence[Trace]) -> list[str]:
     """The attack points of all federations. One that shares the round of an earlier one in all of them is left out."""
     rounds: dict[str, list[int]] = {}
@@ -295,23 +236,6 @@ def _privacy(head: dict[str, Any], repeat: int, trace: Trace) -> list[dict[str, 
 
 def _without_nan(scores: Any) -> dict[str, float | None]:
     return {name: (value if np.isfinite(value) else None) for name, value in scores.items()}
-
-
-def _row_pairs(cell: Cell, target: Target, claim: Claim, knowledge: Knowledge) -> list[dict[str, Any]]:
-    """True and claimed rows of the first attacked client side by side, matched. Only with ``--reveal``."""
-    if claim.rows is None:
-        return []
-    truth = target.truth
-    numbers, codes = aligned(claim, truth, knowledge)
-    if not knowledge.ranges:
-        numbers = np.round(numbers, 2)
-    schema = truth.rows.schema
-    claimed = Table(schema, numbers, codes, truth.rows.target).to_frame().drop(schema.target.name)
-    true = truth.rows.to_frame().drop(schema.target.name)
-    return [
-        {"cell": cell.id, "client": target.client, "truth": t, "reconstruction": c}
-        for t, c in zip(true.iter_rows(named=True), claimed.iter_rows(named=True), strict=True)
-    ]
 
 
 def _labelled(progress: Progress, context: str) -> Progress:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -56,6 +57,16 @@ class Space:
     low: Tensor | None = None
     high: Tensor | None = None
     whole: Tensor | None = None
+
+    @property
+    def known(self) -> tuple[Hashable, ...]:
+        """Equal for equal spaces: everything that is known of it."""
+        numbers = (self.shift, self.scale, self.low, self.high, self.whole)
+        return (
+            self.layout,
+            self.standardised,
+            *(None if each is None else each.cpu().numpy().tobytes() for each in numbers),
+        )
 
     def to(self, device: str) -> Space:
         """The same space with its numbers on another device."""

@@ -68,11 +68,11 @@ class Scene:
 
 @dataclass(frozen=True, kw_only=True)
 class Defence:
-    """What the workers do to their gradients: nothing, fake ones, or DP-SGD."""
+    """What the workers do to their gradients: nothing, fake ones of a deviation, or DP-SGD with an epsilon."""
 
     __pydantic_config__ = _STRICT
     name: str
-    fake: bool = False
+    deviation: float | None = None
     clip: float = 0.0
     epsilon: float | None = None
 
@@ -81,7 +81,7 @@ class Defence:
         if self.epsilon is not None:
             noise = noise_for(self.epsilon, steps, sampling_rate=sampling)
             return {"gradients": DPSGD(clip=self.clip, noise=noise).gradients(learner)}
-        return {"defend": FakeGradients()} if self.fake else {}
+        return {} if self.deviation is None else {"defend": FakeGradients(deviation=self.deviation)}
 
 
 @dataclass(frozen=True, kw_only=True)
