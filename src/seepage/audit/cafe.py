@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from seepage._core import InputError, Outcome, Progress, Streams, silent
 from seepage.attacks.vertical.cafe import Cafe, CafeState
 from seepage.attacks.vertical.closed_form import ClosedForm, Solver
-from seepage.audit.catalogue import make_vertical_attack, make_vertical_defense
+from seepage.audit.catalogue import VerticalDefense, make_vertical_attack, make_vertical_defense
 from seepage.audit.findings import Choice, Findings, Sink
 from seepage.audit.parts import make_parts
 from seepage.audit.settings import Settings
 from seepage.audit.source import Source
-from seepage.data import Encoder, Statistics, Table
+from seepage.data import Table
 from seepage.data.split import stratified_order
 from seepage.federation import Truth
 from seepage.federation.vertical.indices import RemappedIds
 from seepage.federation.vertical.losses import training_losses
 from seepage.federation.vertical.shared import SharedLayers
 from seepage.metrics import Evaluator, Reference, psnr
-from seepage.models import Parameters
+from seepage.models import Learner, Parameters
 from seepage.observation import Claim, Space
 from seepage.observation.vertical import Recovery, VerticalScene
 from seepage.results import ATTACK, WHOLE, Cell, Measure, Record
@@ -57,6 +58,92 @@ def batches_seen(settings: Settings) -> int:
     return settings.batches or round(EXTRA * settings.people)
 
 
+@dataclass(frozen=True, eq=False)
+class _Workers:
+    """Everyone's rows, and what the workers do with them."""
+
+    truth: Truth
+    x: Tensor
+    y: Tensor
+    learner: Learner
+    defense: VerticalDefense
+    streams: Streams
+    batch_size: int
+    batches: int
+
+    @classmethod
+    def make(cls, source: Source, settings: Settings, choice: Choice, repeat: int) -> _Workers:
+        streams = Streams(settings.seed).child("vertical", repeat)
+        people = drawn(source.table, settings.people, streams.numpy("people"))
+        encoder, learner = make_parts(source, settings, choice.model, seed=streams.integer("parameters"))
+        statistics = encoder.statistics(people)
+        return cls(
+            truth=Truth(rows=people, encoder=encoder, statistics=statistics, client_rows=people),
+            x=torch.from_numpy(encoder.encode(people, statistics)),
+            y=torch.from_numpy(people.target),
+            learner=learner,
+            defense=make_vertical_defense(choice.defense, learner),
+            streams=streams,
+            batch_size=choice.batch_size,
+            batches=batches_seen(settings),
+        )
+
+    @property
+    def every(self) -> int:
+        """Batches between two points of a curve."""
+        return max(1, self.batches // POINTS)
+
+    def loss(self, parameters: Parameters) -> float:
+        return float(self.learner.loss(parameters, self.x, self.y))
+
+    def losses(self, rate: float) -> list[tuple[int, float]]:
+        """The loss while the model trains with what the workers send."""
+        return training_losses(
+            SharedLayers(batch_size=self.batch_size, rate=rate),
+            self.learner,
+            self.x,
+            self.y,
+            self.batches,
+            self.streams,
+            gradients=self.defense.gradients,
+            defend=self.defense.defend,
+            every=self.every,
+        )
+
+    def show(
+        self, protocol: SharedLayers, states: Mapping[str, Solver | CafeState], progress: Progress
+    ) -> tuple[dict[str, float], list[tuple[int, float]]]:
+        """Let attacks see all batches: the seconds that each took, and the loss while the model trained."""
+        seconds = dict.fromkeys(states, 0.0)
+        points = [(0, self.loss(self.learner.initial()))]
+
+        def watch(number: int, parameters: Parameters) -> None:
+            if protocol.rate and (number % self.every == 0 or number == self.batches):
+                points.append((number, self.loss(parameters)))
+
+        defense = self.defense
+        updates = protocol.stream(
+            self.learner,
+            self.x,
+            self.y,
+            self.batches,
+            self.streams,
+            gradients=defense.gradients,
+            defend=defense.defend,
+            watch=watch,
+        )
+        if defense.ids is not None:
+            updates = defense.ids(updates, len(self.x), torch.Generator().manual_seed(self.streams.integer("ids")))
+        for number, update in enumerate(updates, start=1):
+            for name, state in states.items():
+                begin = time.perf_counter()
+                state.see(update)
+                seconds[name] += time.perf_counter() - begin
+            if number % 20 == 0 or number == self.batches:
+                progress(f"batches of {self.batch_size}", number, self.batches)
+        return seconds, points
+
+
 def _recover(
     source: Source,
     settings: Settings,
@@ -67,69 +154,27 @@ def _recover(
     progress: Progress,
 ) -> Iterator[tuple[Record, list[dict[str, Any]]]]:
     """What each attack read, and rows to show if that is asked for."""
-    batch_size = choice.batch_size
-    streams = Streams(settings.seed).child("vertical", repeat)
-    people = drawn(source.table, settings.people, streams.numpy("people"))
-    encoder, learner = make_parts(source, settings, choice.model, seed=streams.integer("parameters"))
-    statistics = encoder.statistics(people)
-    x = torch.from_numpy(encoder.encode(people, statistics))
-    y = torch.from_numpy(people.target)
+    workers = _Workers.make(source, settings, choice, repeat)
     training = bool(settings.exposure)
     attacks = {name: make_vertical_attack(name, settings.attack_options) for name in settings.attacks}
     protocol = SharedLayers(
-        batch_size=batch_size,
+        batch_size=choice.batch_size,
         rate=settings.learning_rate if training else 0.0,
         moments=any(isinstance(attack, Cafe) and attack.norms > 0 for attack in attacks.values()),
     )
     scene = VerticalScene(
-        learner=learner,
-        rows=len(people),
-        batch_size=batch_size,
-        space=Space(layout=encoder.layout),
+        learner=workers.learner,
+        rows=len(workers.x),
+        batch_size=choice.batch_size,
+        space=Space(layout=workers.truth.encoder.layout),
         fixed=not training,
     )
-    count = batches_seen(settings)
-    states = {name: _start(attack, scene, streams.child(name)) for name, attack in attacks.items()}
-    seconds = dict.fromkeys(states, 0.0)
-    workers = make_vertical_defense(choice.defense, learner)
-    head = {"dataset": source.name, "protocol": settings.protocol} | asdict(choice) | {"variant": variant}
-    points = [(0, float(learner.loss(learner.initial(), x, y)))]
-    every = max(1, count // POINTS)
-
-    def watch(number: int, parameters: Parameters) -> None:
-        if training and (number % every == 0 or number == count):
-            points.append((number, float(learner.loss(parameters, x, y))))
-
-    label = f"batches of {batch_size}"
-    updates = protocol.stream(
-        learner, x, y, count, streams, gradients=workers.gradients, defend=workers.defend, watch=watch
-    )
-    if workers.ids is not None:
-        updates = workers.ids(updates, len(x), torch.Generator().manual_seed(streams.integer("ids")))
-    for number, update in enumerate(updates, start=1):
-        for name, state in states.items():
-            begin = time.perf_counter()
-            state.see(update)
-            seconds[name] += time.perf_counter() - begin
-        if number % 20 == 0 or number == count:
-            progress(label, number, count)
-    if training:
-        findings.utility.append(
-            head
-            | {"repeat": repeat, "parameters": learner.size, "attack_point": "while training", "round": count}
-            | {"exposure": dict.fromkeys(("min", "mean", "max"), count * batch_size / len(x))}
-            | {"validation": {"loss": points[-1][1]}}
-        )
-    elif settings.defended and repeat == 0:  # the weights were fixed: what the defence costs is measured beside
-        trained = SharedLayers(batch_size=batch_size, rate=settings.learning_rate)
-        how: dict[str, Any] = {"gradients": workers.gradients, "defend": workers.defend, "every": every}
+    states = {name: _start(attack, scene, workers.streams.child(name)) for name, attack in attacks.items()}
+    seconds, points = workers.show(protocol, states, progress)
+    if not training and settings.defended and repeat == 0:  # the weights were fixed: the price is measured beside
         progress("training loss", 0, 1)
-        points = training_losses(trained, learner, x, y, count, streams, **how)
-    if len(points) > 1 and repeat == 0:
-        findings.losses.append(
-            head | {"learning_rate": settings.learning_rate, "points": [list(each) for each in points]}
-        )
-    truth = Truth(rows=people, encoder=encoder, statistics=statistics, client_rows=people)
+        points = workers.losses(settings.learning_rate)
+    _note_costs(findings, source, settings, choice, variant, repeat, workers, points)
     for name, state in states.items():
         begin = time.perf_counter()
         recovery = state.recover()
@@ -138,16 +183,40 @@ def _recover(
             dataset=source.name,
             protocol=settings.protocol,
             model=choice.model,
-            batch_size=batch_size,
+            batch_size=choice.batch_size,
             attack_point="while training" if training else "initialized",
             attack=name,
             defense=choice.defense,
             variant=variant,
         )
-        numbered = not isinstance(workers.ids, RemappedIds)
-        record = _record(cell, repeat, count, recovery, truth, x, settings, streams, seconds[name], numbered)
-        shown = settings.reveal and repeat == 0
-        yield record, _pairs(cell, recovery, people, encoder, statistics) if shown else []
+        record = _record(cell, repeat, recovery, workers, settings, seconds[name])
+        yield record, _pairs(cell, recovery, workers.truth) if settings.reveal and repeat == 0 else []
+
+
+def _note_costs(
+    findings: Findings,
+    source: Source,
+    settings: Settings,
+    choice: Choice,
+    variant: str,
+    repeat: int,
+    workers: _Workers,
+    points: Sequence[tuple[int, float]],
+) -> None:
+    """How well the model trained."""
+    head = {"dataset": source.name, "protocol": settings.protocol} | asdict(choice) | {"variant": variant}
+    count = workers.batches
+    if settings.exposure:
+        findings.utility.append(
+            head
+            | {"repeat": repeat, "parameters": workers.learner.size, "attack_point": "while training", "round": count}
+            | {"exposure": dict.fromkeys(("min", "mean", "max"), count * choice.batch_size / len(workers.x))}
+            | {"validation": {"loss": points[-1][1]}}
+        )
+    if len(points) > 1 and repeat == 0:
+        findings.losses.append(
+            head | {"learning_rate": settings.learning_rate, "points": [list(each) for each in points]}
+        )
 
 
 def drawn(table: Table, count: int, generator: np.random.Generator) -> Table:
@@ -162,30 +231,21 @@ def _start(attack: ClosedForm | Cafe, scene: VerticalScene, streams: Streams) ->
 
 
 def _record(
-    cell: Cell,
-    repeat: int,
-    batches: int,
-    recovery: Recovery,
-    truth: Truth,
-    x: torch.Tensor,
-    settings: Settings,
-    streams: Streams,
-    seconds: float,
-    numbered: bool,
+    cell: Cell, repeat: int, recovery: Recovery, workers: _Workers, settings: Settings, seconds: float
 ) -> Record:
     """What was read of a recovery. Where people are renumbered, rows are matched to the nearest person's."""
-    told = recovery.determined.numpy()
-    width = x.shape[1]
+    told, x = recovery.determined.numpy(), workers.x.numpy()
+    numbered = not isinstance(workers.defense.ids, RemappedIds)
     values: dict[Measure, float] = {}
     outcome = Outcome.OK if told.all() else Outcome.BUDGET_SPENT
-    if recovery.inputs.shape[1] == width and told.any():
+    if recovery.inputs.shape[1] == x.shape[1] and told.any():
         # A row that is not determined is claimed as the average row; the attacker knows nothing better of it.
         rows = np.where(told[:, None], recovery.inputs.numpy(), 0.0)
         claim = Claim(outcome=outcome, rows=rows, ordered=numbered, note=recovery.note)
-        evaluator = Evaluator(whole=Reference.of(truth.rows), deviation=settings.deviation, draws=2)
-        values = evaluator(claim, truth, settings.knowledge, streams.numpy("baselines"))
+        evaluator = Evaluator(whole=Reference.of(workers.truth.rows), deviation=settings.deviation, draws=2)
+        values = evaluator(claim, workers.truth, settings.knowledge, workers.streams.numpy("baselines"))
         if numbered:
-            values[Measure(ATTACK, WHOLE, "psnr")] = psnr(rows[told], x.numpy()[told])
+            values[Measure(ATTACK, WHOLE, "psnr")] = psnr(rows[told], x[told])
         values[Measure(ATTACK, WHOLE, "determined")] = float(told.mean())
     else:
         outcome = Outcome.NOT_APPLICABLE
@@ -193,8 +253,8 @@ def _record(
         cell=cell,
         repeat=repeat,
         client=0,
-        round=batches,
-        exposure=batches * cell.batch_size / len(x) if cell.attack_point == "while training" else 0.0,
+        round=workers.batches,
+        exposure=workers.batches * cell.batch_size / len(x) if cell.attack_point == "while training" else 0.0,
         rows=len(x),
         outcome=outcome.code,
         seconds=seconds,
@@ -203,14 +263,13 @@ def _record(
     )
 
 
-def _pairs(
-    cell: Cell, recovery: Recovery, people: Table, encoder: Encoder, statistics: Statistics
-) -> list[dict[str, Any]]:
+def _pairs(cell: Cell, recovery: Recovery, truth: Truth) -> list[dict[str, Any]]:
     """Some people's rows beside what was read under their number. Only with ``--reveal``."""
+    people, encoder = truth.rows, truth.encoder
     if recovery.inputs.shape[1] != encoder.layout.width:
         return []
     some = np.unique(np.linspace(0, len(people) - 1, SHOWN).astype(int))
-    numbers, codes = encoder.decode(np.nan_to_num(recovery.inputs.numpy()[some]), statistics)
+    numbers, codes = encoder.decode(np.nan_to_num(recovery.inputs.numpy()[some]), truth.statistics)
     schema, shown = people.schema, people.take(some)
     claimed = Table(schema, np.round(numbers, 2), codes, shown.target).to_frame().drop(schema.target.name)
     true = shown.to_frame().drop(schema.target.name)
