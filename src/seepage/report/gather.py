@@ -116,7 +116,7 @@ class Page:
     """Everything on the page."""
 
     title: str
-    audited: str
+    lead: str
     verdict: Verdict
     leaks: tuple[Leak, ...]
     recovery: RecoveryView | None
@@ -160,7 +160,7 @@ def gather(summary: Summary) -> Page:
     revealed = [entry for entry in revealed if not is_picture(entry["truth"])]
     return Page(
         title=f"Leakage audit of {document['dataset']['name']}",
-        audited=_audited(document["dataset"], leaks),
+        lead=_lead(document["dataset"], leaks),
         verdict=conclude(leaks, _worst_columns(leaks, summary.cells), safest),
         leaks=leaks,
         recovery=gather_recovery(document, leaks),
@@ -224,7 +224,7 @@ def _leak(number: int, cell: Cell, label: str, entry: Mapping[str, Any]) -> Leak
     )
 
 
-def _audited(dataset: Mapping[str, Any], leaks: Sequence[Leak]) -> str:
+def _lead(dataset: Mapping[str, Any], leaks: Sequence[Leak]) -> str:
     batches = sum(leak.trials for leak in leaks)
     return (
         f"{words.plural(int(dataset['rows']), 'row')}, "
