@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 import seepage
-from seepage._core import Outcome
+from seepage._core import InputError, Outcome
+from seepage.audit.api import open_sources
+from seepage.audit.plan import make_plan
 from tests import cases
 
 PUBLISHED = ("tableak:restarts=2", "inverting_gradients", "dlg", "sapag")
@@ -48,3 +50,17 @@ def test_every_published_attack_runs_on_every_model_and_task(task: str, protocol
     for cell in summary.cells:
         assert cell["outcome"] in scored, (cell["model"], cell["attack"], cell["notes"])
         assert cell["metrics"]["accuracy"]["mean"] >= 0
+
+
+def test_two_frames_are_two_tables() -> None:
+    first, second = cases.frame(), cases.frame(rows=90)
+    small = {"target": "target", "models": ["linear"], "batch_sizes": [2], "attacks": ["inverting_gradients:steps=2"]}
+    small |= {"attack_points": ["initialized"], "exposure": 0, "trials": 2, "clients": 2, "data": None}
+    named = [{"name": "east", "data": first}, {"name": "west", "data": second}, {"name": "east again", "data": first}]
+    plan = make_plan(small | {"cases": named})
+    tables = [len(source.table) for source in open_sources(plan)]
+    assert tables == [120, 90, 120]
+    summary = seepage.audit(**small | {"cases": named})
+    assert [cell["variant"] for cell in summary.cells] == ["east", "west", "east again"]
+    with pytest.raises(InputError, match="test the same thing"):
+        make_plan(small | {"cases": [{"data": first}, {"data": second}]})

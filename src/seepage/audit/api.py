@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from seepage._core import InputError, Progress, silent
 from seepage.audit.backends import Backend
 from seepage.audit.document import command_line, make_summary, versions
-from seepage.audit.plan import Plan, make_plan
+from seepage.audit.plan import Plan, facts, make_plan
 from seepage.audit.runner import check_choice
 from seepage.audit.source import Source, open_source
 from seepage.audit.sweep import run_here, run_plan
@@ -111,8 +112,11 @@ def run(
 
 def open_sources(plan: Plan) -> list[Source]:
     """The table of every variant; each is opened once."""
-    opened: list[Source] = []
-    for place, variant in enumerate(plan.variants):
-        same = next((i for i in range(place) if plan.variants[i].request == variant.request), None)
-        opened.append(open_source(variant.request) if same is None else opened[same])
-    return opened
+    opened: dict[str, Source] = {}
+    found = []
+    for variant in plan.variants:
+        table = json.dumps(facts(variant.request))
+        if table not in opened:
+            opened[table] = open_source(variant.request)
+        found.append(opened[table])
+    return found

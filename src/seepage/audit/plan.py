@@ -63,8 +63,7 @@ class Task:
     def id(self) -> str:
         """A short stable name, from everything that can change a number of it."""
         settings = self.variant.settings.model_dump(mode="json", exclude={"models", "defenses", "batch_sizes"})
-        about = {name: _canonical(getattr(self.variant.request, name)) for name in sorted(ABOUT)}
-        text = json.dumps([about, settings, vars(self.choice), self.variant.name], sort_keys=True)
+        text = json.dumps([facts(self.variant.request), settings, vars(self.choice), self.variant.name], sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
@@ -115,8 +114,10 @@ def make_plan(values: Mapping[str, Any]) -> Plan:
     for name, changes in _changes(_grid(values.get("grid") or {}), _cases(values.get("cases") or [])):
         merged = {key: value for key, value in plain.items() if SEVERAL.get(key, key) not in changes} | changes
         variant = Variant(name, *prepare(merged))
+        data = variant.request.data
+        table = str(data) if isinstance(data, str | Path) else "a table"  # frames are told apart by the names of cases
         for choice in choices_of(variant.settings):
-            where = (name, str(variant.request.data), variant.settings.protocol, *vars(choice).values())
+            where = (name, table, variant.settings.protocol, *vars(choice).values())
             where += (variant.settings.attacks, variant.settings.attack_points)
             if where in cells:
                 raise InputError(f"Two parts of the plan test the same thing ({', '.join(map(str, where[1:6]))}).")
@@ -174,6 +175,11 @@ def prepare(values: Mapping[str, Any]) -> tuple[Request, Settings]:
     about = {name: _checked(name, value) for name, value in values.items() if name in ABOUT}
     settings = make_settings(**{name: value for name, value in values.items() if name not in ABOUT})
     return Request(**about), settings
+
+
+def facts(request: Request) -> dict[str, Any]:
+    """A request as it is written down: equal for equal tables, however they were given."""
+    return {name: _canonical(getattr(request, name)) for name in sorted(ABOUT)}
 
 
 def _canonical(value: Any) -> Any:
