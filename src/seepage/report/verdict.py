@@ -242,9 +242,11 @@ def _setting(worst: Leak, measured: int) -> list[str]:
     cell = worst.cell
     defence = "no defence" if cell.defense == "none" else f"defence {cell.defense}"
     described = (
-        f"model {cell.model}, protocol {cell.protocol}, attack {cell.attack}, "
+        f"table {cell.dataset}, model {cell.model}, protocol {cell.protocol}, attack {cell.attack}, "
         f"attack point {cell.attack_point}, {defence}"
     )
+    if cell.variant:
+        described += f", {cell.variant}"
     where = (
         "This is the only setting measured" if measured == 1 else f"This is the worst of {measured} measured settings"
     )
