@@ -148,6 +148,21 @@ def test_sensitive_columns_come_first(page: Page) -> None:
     assert page.columns[0].gains[9] is None  # that setting failed
 
 
+def test_columns_of_one_name_in_two_tables_are_two() -> None:
+    columns = [COLUMNS[0] | {"dataset": name} for name in ("one", "two")]
+    records = records_of(a_cell(dataset="one"), accuracy=0.95) + records_of(a_cell(dataset="two"), accuracy=0.6)
+    dataset = a_dataset(columns) | {"dropped": [{"name": "id", "reason": "unique", "dataset": "two"}]}
+    page = gather(a_summary(records, COLUMNS[:1], dataset=dataset))
+    one, two = page.columns
+    assert (one.label, two.label) == ("age (one)", "age (two)")
+    assert one.gains[0] is not None
+    assert one.gains[1] is two.gains[0] is None
+    assert one.gain is not None
+    assert two.gain is not None
+    assert one.gain > two.gain + 0.2
+    assert page.dropped == (("id (two)", "unique"),)
+
+
 def test_choices_are_judged_by_their_worst_case(page: Page) -> None:
     assert [plain(choice.label) for choice in page.choices] == ["batch 32", "batch 8", "batch 1"]
     assert (page.choices[0].unmeasured, page.choices[0].not_applicable) == (0, 2)

@@ -118,7 +118,7 @@ def describe_all(sources: Sequence[Source]) -> dict[str, Any]:
         "target": ", ".join(dict.fromkeys(entry["target"] for entry in each)),
         "task": ", ".join(dict.fromkeys(entry["task"] for entry in each)),
         "columns": [c | {"dataset": entry["name"]} for entry in each for c in entry["columns"]],
-        "dropped": [d for entry in each for d in entry["dropped"]],
+        "dropped": [d | {"dataset": entry["name"]} for entry in each for d in entry["dropped"]],
         "notes": [note for entry in each for note in entry["notes"]],
     }
 

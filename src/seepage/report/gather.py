@@ -58,6 +58,11 @@ class ColumnView:
     attack: Interval | None
     prior: Interval | None
     where: str
+    dataset: str = ""  # only where there are several
+
+    @property
+    def label(self) -> str:
+        return _of_table(self.name, self.dataset)
 
     @property
     def gain(self) -> float | None:
@@ -181,7 +186,7 @@ def gather(summary: Summary) -> Page:
         command=str(document["command"] or ""),
         facts=_facts(document),
         settings=_settings(document["settings"]),
-        dropped=tuple((str(d["name"]), str(d["reason"])) for d in document["dataset"].get("dropped") or ()),
+        dropped=_dropped(document["dataset"].get("dropped") or ()),
         notes=_sentences(document["dataset"].get("notes")),
         revealed=tuple(_revealed(revealed[:REVEALED_LIMIT], leaks)),
         revealed_pictures=tuple(_pictures(pictures, leaks)),
@@ -258,10 +263,14 @@ def gather_columns(
     columns: Sequence[Mapping[str, Any]], leaks: Sequence[Leak], cells: Sequence[Mapping[str, Any]]
 ) -> tuple[ColumnView, ...]:
     """The columns, sensitive ones first, then by how much more than guessing an attack read of them."""
-    readings = [_readings(cell) for cell in cells]
-    views = [_column(column, leaks, [reading.get(column["name"]) for reading in readings]) for column in columns]
+    readings = [(cell["dataset"], _readings(cell)) for cell in cells]
+    views = []
+    for column in columns:
+        table = column.get("dataset")  # two tables may each have a column of this name
+        over = [found.get(column["name"]) if table in (None, read) else None for read, found in readings]
+        views.append(_column(column, leaks, over))
     return tuple(
-        sorted(views, key=lambda view: (not view.sensitive, view.gain is None, -(view.gain or 0.0), view.name))
+        sorted(views, key=lambda view: (not view.sensitive, view.gain is None, -(view.gain or 0.0), view.label))
     )
 
 
@@ -279,7 +288,13 @@ def _column(column: Mapping[str, Any], leaks: Sequence[Leak], over: Sequence[Col
         attack=reading.attack if reading else None,
         prior=reading.prior if reading else None,
         where=leaks[top].label if top is not None else "",
+        dataset=str(column.get("dataset") or ""),
     )
+
+
+def _of_table(name: str, dataset: str) -> str:
+    """A column's name, with its table where there are several."""
+    return f"{name} ({dataset})" if dataset else name
 
 
 def gather_choices(leaks: Sequence[Leak]) -> tuple[Choice, ...]:
@@ -356,6 +371,12 @@ def _facts(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         ("Data set", f"{dataset['name']}, {words.plural(int(dataset['rows']), 'row')}"),
         ("Input columns", ", ".join(f"{amount} {kind}" for kind, amount in kinds.items()) or "none"),
         ("Target", f"{dataset['target']} ({dataset['task']})"),
+    )
+
+
+def _dropped(entries: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (_of_table(str(each["name"]), str(each.get("dataset") or "")), str(each["reason"])) for each in entries
     )
 
 

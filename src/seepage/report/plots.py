@@ -180,7 +180,7 @@ def _columns(views: Sequence[ColumnView], leaks: Sequence[Leak], palette: Palett
             showscale=False,
             colorscale=[[0, low], [0.5, middle], [1, high]],
             customdata=[[_text(leak.label, 80) for leak in leaks]] * len(views),
-            hovertext=[[_text(view.name, 60)] * len(leaks) for view in views],
+            hovertext=[[_text(view.label, 60)] * len(leaks) for view in views],
             hovertemplate="%{hovertext}<br>%{customdata}<br>%{z:+.0f} points<extra></extra>",
             hoverongaps=False,
             xgap=2,
@@ -203,7 +203,7 @@ def _dress_columns(
     )
     figure.update_yaxes(
         tickvals=list(range(len(views))),
-        ticktext=[_text(("★ " if view.sensitive else "") + view.name, COLUMN_LENGTH) for view in views],
+        ticktext=[_text(("★ " if view.sensitive else "") + view.label, COLUMN_LENGTH) for view in views],
         range=[len(views) - 0.5, -0.5],
     )
     return figure
