@@ -247,6 +247,15 @@ def test_settings_leave_out_what_may_hold_values(page: Page) -> None:
     assert dict(page.settings) == {"batch_sizes": "1, 8, 32", "deviation": "client"}
 
 
+def test_settings_that_vary_are_all_told() -> None:
+    variants = [{"settings": {}}, {"settings": {"deviation": "global", "seed": 8}}]
+    settings = {"seed": 7, "deviation": "client", "trials": 3}
+    page = gather(a_summary(records_of(a_cell()), settings=settings, variants=variants))
+    assert dict(page.settings) == {"seed": "7 or 8", "deviation": "client or global", "trials": "3"}
+    assert dict(page.facts)["Seed"] == "7, 8"
+    assert "(in some settings: of the whole data set's" in page.deviation
+
+
 def test_a_lone_sentence_is_a_list_of_one() -> None:
     threats = a_summary().document["threat_model"] | {"adversary": "A server."}
     assert gather(a_summary(threat_model=threats)).threat_model[0].sentences == ("A server.",)

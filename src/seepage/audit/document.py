@@ -67,7 +67,7 @@ def make_summary(
         "dataset": describe_all(list({source.name: source for source in sources}.values()))
         if several
         else describe_dataset(first),
-        "threat_model": threat_model(settings),
+        "threat_model": threat_model([variant.settings for variant in plan.variants]),
         "cells": cells,
         "applicability": applicability,
         "not_tested": not_tested(plan) + [_not_run(task, each) for task, each in told if not each["cells"]],
@@ -77,10 +77,11 @@ def make_summary(
             {"name": variant.name, "dataset": source.name, "settings": _differing(variant.settings, settings)}
             for variant, source in zip(plan.variants, sources, strict=True)
         ]
-    if settings.protocol == "vertical":
+    vertical = next((v.settings for v in plan.variants if v.settings.protocol == "vertical"), None)
+    if vertical is not None:
         document["vertical"] = {
-            "people": settings.people,
-            "batches": batches_seen(settings),
+            "people": vertical.people,
+            "batches": batches_seen(vertical),
             "losses": [entry for each in documents for entry in each.get("losses", ())],
         }
     if any(variant.settings.reveal for variant in plan.variants):
@@ -137,22 +138,36 @@ def describe_dataset(source: Source) -> dict[str, Any]:
     }
 
 
-def threat_model(settings: Settings) -> dict[str, Any]:
-    """Who attacks, what it sees and knows."""
-    sent = {
-        "fedsgd": "Each client's gradient of one mini batch, in every attacked round, before averaging.",
-        "fedavg": "Each client's change of the model after local training, in every attacked round, before averaging.",
-        "vertical": "The aggregated gradient of every batch, and which rows it chose for the batch.",
+def threat_model(every: Sequence[Settings]) -> dict[str, Any]:
+    """Who attacks, what it sees and knows: over all settings of a plan."""
+    each = [_seen_and_known(settings) for settings in every]
+    return {
+        "adversary": "An honest-but-curious server: it follows the protocol and tries to read rows from the updates.",
+        **{part: _over_settings([entry[part] for entry in each]) for part in each[0]},
     }
+
+
+def _seen_and_known(settings: Settings) -> dict[str, list[str]]:
     described = settings.knowledge.describe()
     if settings.defended:
         described["knows"].append("Which defence the clients use, and its settings.")
         described["does_not_know"].append("The random numbers of the defence.")
-    return {
-        "adversary": "An honest-but-curious server: it follows the protocol and tries to read rows from the updates.",
-        "sees": [sent[settings.protocol], "The global model of every round."],
-        **described,
-    }
+    return {"sees": [_SENT[settings.protocol], "The global model of every round."], **described}
+
+
+def _over_settings(lists: Sequence[Sequence[str]]) -> list[str]:
+    """What holds in all settings, then what holds in some."""
+    sentences = dict.fromkeys(sentence for each in lists for sentence in each)
+    everywhere = [sentence for sentence in sentences if all(sentence in each for each in lists)]
+    some = [sentence for sentence in sentences if sentence not in everywhere]
+    return everywhere + [f"In some settings: {sentence[0].lower()}{sentence[1:]}" for sentence in some]
+
+
+_SENT = {
+    "fedsgd": "Each client's gradient of one mini batch, in every attacked round, before averaging.",
+    "fedavg": "Each client's change of the model after local training, in every attacked round, before averaging.",
+    "vertical": "The aggregated gradient of every batch, and which rows it chose for the batch.",
+}
 
 
 def not_tested(plan: Plan) -> list[str]:

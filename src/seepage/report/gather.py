@@ -178,14 +178,14 @@ def gather(summary: Summary) -> Page:
         promises=gather_promises(document.get("privacy") or []),
         utility=gather_utility(summary.utility, leaks, str(document["dataset"].get("task"))),
         threat_model=_threat_model(document["threat_model"]),
-        deviation=_DEVIATIONS.get(str(document["settings"].get("deviation")), "standard deviations"),
+        deviation=_deviation(_values(document, "deviation")),
         trials=sum(leak.trials for leak in leaks),
         failed=sum(leak.failed for leak in leaks),
         failures=_failures(summary.cells),
         not_tested=_sentences(document["not_tested"]),
         command=str(document["command"] or ""),
         facts=_facts(document),
-        settings=_settings(document["settings"]),
+        settings=_settings(document),
         dropped=_dropped(document["dataset"].get("dropped") or ()),
         notes=_sentences(document["dataset"].get("notes")),
         revealed=tuple(_revealed(revealed[:REVEALED_LIMIT], leaks)),
@@ -339,6 +339,14 @@ _DEVIATIONS = {
     "client": "of the client's own standard deviations",
     "global": "of the whole data set's standard deviations",
 }
+
+
+def _deviation(chosen: Sequence[Any]) -> str:
+    """What numeric cells are measured against; a plan may try several."""
+    first, *others = [_DEVIATIONS.get(str(name), "standard deviations") for name in chosen] or ["standard deviations"]
+    return f"{first} (in some settings: {' or '.join(others)})" if others else first
+
+
 _THREATS = {
     "adversary": "Who attacks",
     "sees": "What they see",
@@ -366,7 +374,7 @@ def _facts(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
     return (
         ("Run", str(document["name"])),
-        ("Seed", str(document["seed"])),
+        ("Seed", ", ".join(str(seed) for seed in _values(document, "seed")) or str(document["seed"])),
         ("Versions", versions),
         ("Data set", f"{dataset['name']}, {words.plural(int(dataset['rows']), 'row')}"),
         ("Input columns", ", ".join(f"{amount} {kind}" for kind, amount in kinds.items()) or "none"),
@@ -380,17 +388,36 @@ def _dropped(entries: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...
     )
 
 
-def _settings(settings: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _values(document: Mapping[str, Any], name: str) -> list[Any]:
+    """The values of a setting in all variants of the plan, each once; nothing if it is not stated."""
+    settings = document["settings"]
+    over = [settings, *(settings | variant["settings"] for variant in document.get("variants") or ())]
+    found: list[Any] = []
+    for each in over:
+        if name in each and each[name] not in found:
+            found.append(each[name])
+    return found
+
+
+def _settings(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Plain settings only: deeper ones may hold a schema with categories and ranges."""
     found = []
-    for name, value in settings.items():
-        options = value if isinstance(value, dict) else {}
-        items = list(options.values()) if options else value if isinstance(value, list | tuple) else [value]
-        if all(item is None or isinstance(item, str | int | float | bool) for item in items):
-            texts = ["none" if item is None else str(item) for item in items]
-            shown = [f"{key}={text}" for key, text in zip(options, texts, strict=True)] if options else texts
-            found.append((str(name), ", ".join(shown) or "none"))
+    for name in document["settings"]:
+        texts = [_setting(value) for value in _values(document, name)]
+        if None not in texts:
+            found.append((str(name), " or ".join(str(text) for text in texts)))
     return tuple(found)
+
+
+def _setting(value: Any) -> str | None:
+    """A setting as text; None if it is a deep one."""
+    options = value if isinstance(value, dict) else {}
+    items = list(options.values()) if options else value if isinstance(value, list | tuple) else [value]
+    if not all(item is None or isinstance(item, str | int | float | bool) for item in items):
+        return None
+    texts = ["none" if item is None else str(item) for item in items]
+    shown = [f"{key}={text}" for key, text in zip(options, texts, strict=True)] if options else texts
+    return ", ".join(shown) or "none"
 
 
 def _pictures(entries: Sequence[Mapping[str, Any]], leaks: Sequence[Leak]) -> Iterable[RevealedPicture]:

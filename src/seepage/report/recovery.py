@@ -56,6 +56,7 @@ def gather_recovery(document: Mapping[str, Any], leaks: Sequence[Leak]) -> Recov
             note=" ".join(entry.get("notes") or ()),
         )
         for leak, entry in zip(leaks, document["cells"], strict=True)
+        if leak.cell.protocol == "vertical"
     )
     entries = facts.get("losses") or []
     varying = [name for name in ("model", "batch_size", "defense") if len({entry[name] for entry in entries}) > 1]
