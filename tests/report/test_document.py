@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from seepage.audit.document import threat_model
+from seepage.audit.document import _not_run, threat_model
+from seepage.audit.plan import make_plan
 from seepage.audit.settings import Settings
 
 
@@ -20,3 +21,9 @@ def test_one_setting_is_told_plainly() -> None:
     told = threat_model([Settings()])
     assert "The labels of the attacked rows." in told["knows"]
     assert not any("some settings" in sentence for part in told.values() for sentence in part)
+
+
+def test_a_training_that_broke_down_is_told_apart_from_one_that_cannot_be() -> None:
+    (task,) = make_plan({"data": None, "batch_sizes": [8]}).tasks
+    assert _not_run(task, {"reason": "Too few rows."}).endswith(", batch 8. Too few rows.")
+    assert _not_run(task, {"error": "KeyError: 'x'"}).endswith("An internal error stopped it: KeyError: 'x'")

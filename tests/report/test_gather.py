@@ -224,6 +224,19 @@ def test_nothing_measured() -> None:
     assert [(failure.code, failure.scored) for failure in page.failures] == [("failed", False)]
 
 
+def test_trainings_that_were_not_run_are_told_and_a_crash_is_never_called_no_leak() -> None:
+    records = records_of(a_cell(), accuracy=0.5, exact=0.0)
+    impossible = "Not run: mlp, batch 500. A client has 40 rows."
+    crashed = "Not run: mlp, batch 9. An internal error stopped it: ZeroDivisionError: a bug"
+    verdict = gather(a_summary(records, not_tested=[impossible])).verdict
+    assert verdict.level is Level.NOT_FOUND
+    assert plain(verdict.sentences[-1]) == "1 training of the plan could not be run; see what was not tested."
+    verdict = gather(a_summary(records, not_tested=["Defences.", crashed, crashed])).verdict
+    assert verdict.level is Level.INCOMPLETE
+    assert plain(verdict.sentences[-1]).startswith("2 trainings were stopped by an internal error")
+    assert gather(a_summary([], not_tested=[crashed])).verdict.level is Level.NOT_MEASURED
+
+
 def test_no_setting_at_all() -> None:
     page = gather(a_summary([]))
     assert page.verdict.sentences == ("The run holds no tested setting.",)

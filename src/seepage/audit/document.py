@@ -17,6 +17,7 @@ from seepage.audit.settings import Settings
 from seepage.audit.source import Source
 from seepage.data import Schema
 from seepage.results import SCHEMA_VERSION, Record, Summary, summarise_cells
+from seepage.results.summary import CRASHED, NOT_RUN
 
 EXPLAINED = 12  # variants of which it is counted what can work; more would be a page of its own
 
@@ -93,7 +94,8 @@ def _not_run(task: Task, document: dict[str, Any]) -> str:
     """A task of the plan that gave no cell."""
     said = [task.choice.model, f"batch {task.choice.batch_size}", task.choice.defense, task.variant.name]
     which = ", ".join(part for part in said if part and part != "none")
-    return f"Not run: {which}. {document.get('reason') or document.get('error')}"
+    error = document.get("error")
+    return f"{NOT_RUN}{which}. {document.get('reason') if error is None else f'{CRASHED}{error}'}"
 
 
 def _differing(settings: Settings, base: Settings) -> dict[str, Any]:

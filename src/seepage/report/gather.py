@@ -18,8 +18,9 @@ from seepage.report.recovery import RecoveryView, gather_recovery
 from seepage.report.trends import Trend, gather_trends
 from seepage.report.trust import TrustView, gather_trust
 from seepage.report.utility import UtilityView, gather_utility
-from seepage.report.verdict import ColumnReading, Leak, Verdict, conclude
+from seepage.report.verdict import ColumnReading, Leak, NotRun, Verdict, conclude
 from seepage.results import BASELINES, Cell, Interval, Summary
+from seepage.results.summary import CRASHED, NOT_RUN
 
 CHOSEN = (
     "dataset",
@@ -166,7 +167,7 @@ def gather(summary: Summary) -> Page:
     return Page(
         title=f"Leakage audit of {document['dataset']['name']}",
         lead=_lead(document["dataset"], leaks),
-        verdict=conclude(leaks, _worst_columns(leaks, summary.cells), safest),
+        verdict=conclude(leaks, _worst_columns(leaks, summary.cells), safest, _not_run(document["not_tested"])),
         leaks=leaks,
         recovery=gather_recovery(document, leaks),
         columns=columns[:COLUMNS_LIMIT],
@@ -257,6 +258,12 @@ def _worst_columns(leaks: Sequence[Leak], cells: Sequence[Mapping[str, Any]]) ->
         return ()
     worst = max(measured, key=lambda leak: leak.rank)
     return tuple(_readings(cells[worst.number - 1]).values())
+
+
+def _not_run(not_tested: Any) -> NotRun:
+    missing = [sentence for sentence in _sentences(not_tested) if sentence.startswith(NOT_RUN)]
+    crashed = sum(CRASHED in sentence for sentence in missing)
+    return NotRun(impossible=len(missing) - crashed, crashed=crashed)
 
 
 def gather_columns(

@@ -33,8 +33,8 @@ class Level(Enum):
     INCOMPLETE = (
         "incomplete",
         "Not fully measured",
-        "Nothing was found where the attack could be measured, but some attacks failed, ran out of their budget "
-        "or were tried on one batch only. That is not evidence of privacy.",
+        "Nothing was found where the attack could be measured, but some trainings or attacks failed, ran out of "
+        "their budget or were tried on one batch only. That is not evidence of privacy.",
     )
     NOT_FOUND = (
         "not-found",
@@ -148,6 +148,17 @@ class ColumnReading:
 
 
 @dataclass(frozen=True)
+class NotRun:
+    """Trainings of the plan that gave no setting: they cannot be run, or an internal error stopped them."""
+
+    impossible: int = 0
+    crashed: int = 0
+
+
+ALL_RUN = NotRun()
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The answer on top of the page."""
 
@@ -168,7 +179,10 @@ def overall(levels: Sequence[Level]) -> Level:
 
 
 def conclude(
-    leaks: Sequence[Leak], worst_columns: Sequence[ColumnReading], safest: tuple[str, Leak] | None = None
+    leaks: Sequence[Leak],
+    worst_columns: Sequence[ColumnReading],
+    safest: tuple[str, Leak] | None = None,
+    not_run: NotRun = ALL_RUN,
 ) -> Verdict:
     """The verdict.
 
@@ -176,12 +190,15 @@ def conclude(
         leaks: all tested settings.
         worst_columns: the columns of the worst setting.
         safest: the least leaking choice's name and its worst setting.
+        not_run: trainings that gave no setting. One that broke down might have leaked.
     """
     level = overall([leak.level for leak in leaks])
+    if level is Level.NOT_FOUND and not_run.crashed:
+        level = Level.INCOMPLETE
     measured = [leak for leak in leaks if leak.measured]
     if not measured:
         headline = "Nothing could be measured, so nothing can be said about what leaks."
-        return Verdict(level, headline, tuple(_failures(leaks)), None)
+        return Verdict(level, headline, (*_failures(leaks), *_missing(not_run)), None)
     worst = max(measured, key=lambda leak: leak.rank)
     sentences = [
         *_people(worst),
@@ -189,6 +206,7 @@ def conclude(
         *_sensitive(worst_columns),
         *_safest(worst, safest),
         *_failures(leaks),
+        *_missing(not_run),
     ]
     return Verdict(level, headline_of(worst), tuple(sentences), worst)
 
@@ -288,4 +306,16 @@ def _failures(leaks: Sequence[Leak]) -> list[str]:
     sentences = [f"{failed} of {plural(trials, 'attack')} gave nothing to score; they are counted and never averaged."]
     if unmeasured:
         sentences.append(f"{plural(unmeasured, 'setting')} could not be measured; that does not mean safe.")
+    return sentences
+
+
+def _missing(not_run: NotRun) -> list[str]:
+    sentences = []
+    if not_run.crashed:
+        stopped = plural(not_run.crashed, "training was", "trainings were")
+        sentences.append(f"{stopped} stopped by an internal error, so what leaks there is not known.")
+    if not_run.impossible:
+        sentences.append(
+            f"{plural(not_run.impossible, 'training')} of the plan could not be run; see what was not tested."
+        )
     return sentences

@@ -21,6 +21,8 @@ from seepage.results.interval import bootstrap, bootstrap_columns
 from seepage.results.record import ATTACK, BASELINES, PRIOR, WHOLE, Cell, Measure, Record
 
 SCHEMA_VERSION = 1
+NOT_RUN = "Not run: "  # so begins the sentence of a training that gave no cell
+CRASHED = "An internal error stopped it: "  # and it says this if it broke down, rather than being impossible
 
 
 @dataclass(frozen=True)
