@@ -9,6 +9,7 @@ from typing import Any
 
 from rich import box
 from rich.console import Console, JustifyMethod
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -71,11 +72,13 @@ def print_summary(summary: Summary) -> None:
     dataset, settings = summary.document["dataset"], summary.document["settings"]
     trials = max((cell["trials"] for cell in summary.cells), default=0)
     tested = {
-        name: list(dict.fromkeys(cell[name] for cell in summary.cells)) for name in ("model", "defense", "attack")
+        name: list(dict.fromkeys(cell.get(name, "") for cell in summary.cells))
+        for name in ("dataset", "protocol", "model", "defense", "attack", "variant")
     }
     defended = "" if tested["defense"] == ["none"] else f"defence {', '.join(tested['defense'])}, "
+    protocols = ", ".join(tested["protocol"]) or settings["protocol"]
     console.print(
-        f"{dataset['name']}: {dataset['rows']:,} rows, {len(dataset['columns'])} columns. {settings['protocol']}, "
+        f"{dataset['name']}: {dataset['rows']:,} rows, {len(dataset['columns'])} columns. {protocols}, "
         f"model {', '.join(tested['model'])}, {defended}attack {', '.join(tested['attack'])}, "
         f"{trials} attacked batches per line.",
         highlight=False,
@@ -85,10 +88,13 @@ def print_summary(summary: Summary) -> None:
     columns = {name: justify for name, justify in COLUMNS.items() if len(tested.get(name, ("one", "more"))) > 1}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading, justify in columns.items():
-        table.add_column(heading, justify=justify, no_wrap=heading not in ("model", "defense", "attack"))
+        table.add_column(heading, justify=justify, no_wrap=heading not in tested)
     for cell in summary.cells:
         name, guess = best_guess(cell)
         line = {
+            "dataset": cell["dataset"],
+            "protocol": cell["protocol"],
+            "variant": cell.get("variant") or "as given",
             "model": spec(cell["model"]),
             "defense": spec(cell["defense"], bare=True),
             "batch": str(cell["batch_size"]),
@@ -100,16 +106,19 @@ def print_summary(summary: Summary) -> None:
             "guessed": str(cell["rows_guessed"]),
             "outcome": cell["outcome"] + (f", {cell['failed']} failed" if cell["failed"] else ""),
         }
-        table.add_row(*(line[name] for name in columns))
+        table.add_row(*(escape(line[name]) for name in columns))
     console.print(table)
 
 
 COLUMNS: dict[str, JustifyMethod] = {
+    "dataset": "left",
+    "protocol": "left",
     "model": "left",
     "defense": "left",
     "batch": "right",
     "point": "left",
     "attack": "left",
+    "variant": "left",
     "cells read": "right",
     "best guess": "right",
     "rows exact": "right",
