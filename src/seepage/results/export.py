@@ -36,15 +36,26 @@ def export(run: Run, target: Path, what: What = "cells") -> int:
     if target.exists():
         raise InputError(f"{target} exists already; choose another name or remove it.")
     if what == "records":
-        frame = run.frame().collect()
+        frame = _records(run)
     else:
         cells = run.summary().cells
         lines = (
             [_cell(cell) for cell in cells] if what == "cells" else [line for cell in cells for line in _columns(cell)]
         )
         frame = pl.DataFrame(lines, infer_schema_length=None)
-    frame.write_csv(target)
+    try:
+        frame.write_csv(target)
+    except OSError as error:
+        if target.is_file():  # half of it is worse than nothing
+            target.unlink()
+        raise InputError(f"{target} cannot be written: {error.strerror or error}.") from None
     return frame.height
+
+
+def _records(run: Run) -> pl.DataFrame:
+    if not any((run.path / "records").glob("*.parquet")):
+        raise InputError(f"The run {run.path} holds no records of attacks.")
+    return run.frame().collect()
 
 
 def _place(cell: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from typing import Any
 
 from seepage._core import InputError
 from seepage.results.store import Run
+from seepage.results.summary import read_kind
 
 KIND = "property"
 
@@ -55,10 +56,9 @@ class PropertyRun:
     @staticmethod
     def open_or_create(path: Path, settings: dict[str, Any]) -> PropertyRun:
         """A new folder, or one with the same settings to go on with."""
-        file = path / "run.json"
-        if not file.exists():
+        if not (path / "run.json").exists():
             return PropertyRun(Run.create(path, {"kind": KIND, "settings": settings}))
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = Run(path).head()
         if found.get("kind") != KIND or found.get("settings") != json.loads(json.dumps(settings)):
             raise InputError(f"The output folder {path} holds a run with other settings; choose another --out.")
         return PropertyRun(Run(path))
@@ -84,8 +84,4 @@ class PropertyRun:
 
 def read_property(path: Path) -> dict[str, Any] | None:
     """The summary of a property audit; None if the folder holds another kind of run."""
-    try:
-        summary: dict[str, Any] = json.loads((path / "summary.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    return summary if summary.get("kind") == KIND else None
+    return read_kind(path, KIND)

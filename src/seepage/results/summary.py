@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from seepage.results.interval import bootstrap, bootstrap_columns
 from seepage.results.record import ATTACK, BASELINES, PRIOR, WHOLE, Cell, Measure, Record
 
 SCHEMA_VERSION = 1
+KINDS = {"property": "property inference", "vertical": "vertical training"}  # runs with summaries of their own
 NOT_RUN = "Not run: "  # so begins the sentence of a training that gave no cell
 CRASHED = "An internal error stopped it: "  # and it says this if it broke down, rather than being impossible
 
@@ -58,6 +60,10 @@ class Summary:
             document = json.loads(text)
         except json.JSONDecodeError as error:
             raise InputError(f"{where} is not valid JSON: {error}.") from None
+        kind = document.get("kind") if isinstance(document, dict) else None
+        if kind is not None:
+            said = KINDS.get(str(kind), f"kind {kind!r}")
+            raise InputError(f"{where} is of {said}; gate, compare and export read audits.")
         version = document.get("schema_version") if isinstance(document, dict) else None
         if version != SCHEMA_VERSION:
             raise InputError(f"{where} has schema version {version}; this Seepage reads version {SCHEMA_VERSION}.")
@@ -93,6 +99,18 @@ class Summary:
         return f"<table><caption>Seepage audit of {html.escape(str(self.document['dataset']['name']))}</caption>" + (
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         )
+
+
+def read_kind(folder: Path, kind: str) -> dict[str, Any] | None:
+    """The summary in a run folder if it is of this kind; None if it is of another, or not there."""
+    file = folder / "summary.json"
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except ValueError as error:  # not JSON, or not even text
+        raise InputError(f"{file} is not valid JSON: {error}.") from None
+    return document if isinstance(document, dict) and document.get("kind") == kind else None
 
 
 HEADINGS = [

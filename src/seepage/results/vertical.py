@@ -10,6 +10,7 @@ runs/<name>/
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -21,6 +22,7 @@ import polars as pl
 from seepage._core import InputError
 from seepage.results.interval import bootstrap
 from seepage.results.store import Run
+from seepage.results.summary import read_kind
 
 KIND = "vertical"
 
@@ -71,20 +73,18 @@ class VerticalRun:
     @staticmethod
     def open_or_create(path: Path, settings: dict[str, Any]) -> VerticalRun:
         """A new folder, or one with the same settings to go on with."""
-        file = path / "run.json"
-        if not file.exists():
+        if not (path / "run.json").exists():
             return VerticalRun(Run.create(path, {"kind": KIND, "settings": settings}))
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = Run(path).head()
         if found.get("kind") != KIND or found.get("settings") != json.loads(json.dumps(settings)):
             raise InputError(f"The output folder {path} holds a run with other settings; choose another --out.")
         return VerticalRun(Run(path))
 
     def add(self, cell: VerticalCell, values: Iterable[Value]) -> None:
         """Store a finished cell, whole or not at all."""
-        target = self.run.path / "records" / f"{cell.id}.parquet"
-        temporary = target.with_suffix(".parquet.tmp")
-        pl.DataFrame([asdict(cell) | asdict(value) for value in values]).write_parquet(temporary)
-        temporary.replace(target)
+        content = io.BytesIO()
+        pl.DataFrame([asdict(cell) | asdict(value) for value in values]).write_parquet(content)
+        self.run._place(f"records/{cell.id}.parquet", lambda stream: stream.write(content.getbuffer()))
 
     def has(self, cell: VerticalCell) -> bool:
         """Whether the cell is finished."""
@@ -114,8 +114,4 @@ class VerticalRun:
 
 def read_vertical(path: Path) -> dict[str, Any] | None:
     """The summary of a vertical run; None if the folder holds another kind of run."""
-    try:
-        summary: dict[str, Any] = json.loads((path / "summary.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    return summary if summary.get("kind") == KIND else None
+    return read_kind(path, KIND)
