@@ -8,7 +8,7 @@ import pytest
 
 import seepage
 from seepage._core import InputError
-from seepage.audit import read_plan
+from seepage.audit import make_plan, read_plan, with_typed
 from tests import cases
 
 PLAN = """
@@ -71,3 +71,20 @@ def test_a_plan_that_is_not_there(tmp_path: Path) -> None:
         read_plan(tmp_path / "none.toml")
     with pytest.raises(InputError, match="cannot be read"):
         read_plan(tmp_path)
+
+
+def test_what_is_typed_goes_before_a_grid_and_cases() -> None:
+    values = {"seed": 1, "grid": {"seed": [0, 1], "model": ["mlp", "linear"]}, "cases": [{"name": "a", "trials": 3}]}
+    typed = with_typed(values, {"seed": 7, "models": ("resnet",), "trials": 5})
+    assert typed == {"seed": 7, "models": ("resnet",), "trials": 5, "cases": [{"name": "a"}]}
+
+
+def test_a_key_in_two_ways_of_writing_is_told() -> None:
+    with pytest.raises(InputError, match="'model' and 'models' in the plan's grid"):
+        make_plan({"data": "adult", "grid": {"model": ["mlp"], "models": ["linear"]}})
+
+
+def test_cases_that_share_an_attack_are_told() -> None:
+    two = [{"name": "x", "attacks": ["exact"]}, {"name": "x", "attacks": ["exact", "tableak"]}]
+    with pytest.raises(InputError, match="test the same thing"):
+        make_plan({"data": "adult", "cases": two})

@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+import typer
 
 from seepage._core import InputError
 from seepage.audit import Plan, make_plan, open_sources, run
@@ -20,6 +21,7 @@ from seepage.audit.backends import Local, cores, open_backend
 from seepage.audit.plan import Task
 from seepage.audit.sweep import run_plan
 from seepage.audit.task import Done, run_task
+from seepage.cli.running import stop_if_broken
 from seepage.results import Run
 from tests import cases
 
@@ -140,19 +142,24 @@ def test_an_impossible_cell_is_told_and_the_others_run(tmp_path: Path) -> None:
 def test_an_internal_error_keeps_its_traceback_and_is_tried_again(tmp_path: Path, monkeypatch: Any) -> None:
     broken = a_plan(tmp_path).tasks[0].id
 
-    def breaks(task: Task, *rest: Any) -> Done:
+    def breaks(task: Task, *rest: Any, **named: Any) -> Done:
         if task.id == broken:
             raise ZeroDivisionError("a bug")
-        return run_task(task, *rest)
+        return run_task(task, *rest, **named)
 
     monkeypatch.setattr("seepage.audit.sweep.run_task", breaks)
     plan = a_plan(tmp_path)
     folder = Run.open_or_create(tmp_path / "run", {"plan": plan.fingerprint}, same="plan")
     documents = run_plan(plan, folder, Here())
-    assert "ZeroDivisionError: a bug" in documents[0]["trace"]
+    assert documents[0]["error"] == "ZeroDivisionError: a bug"
+    assert "raise ZeroDivisionError" in (folder.path / "errors" / f"{broken}.txt").read_text()
+    assert folder.errors() == [broken]
+    with pytest.raises(typer.Exit):
+        stop_if_broken(folder.path)
     assert all(document["cells"] for document in documents[1:])
     monkeypatch.undo()
     assert run_plan(plan, folder, Here())[0]["cells"]
+    assert folder.errors() == []
 
 
 @pytest.fixture(scope="module")
@@ -212,6 +219,72 @@ def test_a_damaged_file_is_set_aside_named_and_its_cell_run_again(tmp_path: Path
     run(plan, out=tmp_path / "whole", command="")
     assert Run(tmp_path / "whole").damaged() == sorted([files[0].name, files[1].name, task.name])
     assert numbers(tmp_path / "whole").equals(expected)
+
+
+def test_a_damaged_record_of_a_training_that_was_not_finished_is_run_again(tmp_path: Path) -> None:
+    plan = a_plan(tmp_path, SMALL)
+    expected = undisturbed(tmp_path, plan)
+    file = min((tmp_path / "whole" / "records").iterdir())
+    for task in (tmp_path / "whole" / "tasks").glob("*.json"):
+        task.unlink()
+    content = bytearray(file.read_bytes())
+    content[len(content) // 3] ^= 1
+    file.write_bytes(content)
+    run(plan, out=tmp_path / "whole", command="")
+    assert Run(tmp_path / "whole").damaged() == [file.name]
+    assert numbers(tmp_path / "whole").equals(expected)
+
+
+def test_a_run_that_was_stopped_before_its_first_file_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "run" / "records").mkdir(parents=True)
+    (tmp_path / "run" / ".run.json.7.tmp").write_text("{")
+    assert run(a_plan(tmp_path, SMALL), out=tmp_path / "run", command="").cells
+    (tmp_path / "other" / "records").mkdir(parents=True)
+    (tmp_path / "other" / "letter.txt").write_text("")
+    with pytest.raises(InputError, match="holds other files"):
+        run(a_plan(tmp_path, SMALL), out=tmp_path / "other", command="")
+
+
+def test_a_table_that_has_changed_is_not_taken_for_the_old_one(tmp_path: Path) -> None:
+    plan = a_plan(tmp_path, SMALL)
+    run(plan, out=tmp_path / "run", command="")
+    cases.frame().reverse().write_csv(tmp_path / "table.csv")
+    with pytest.raises(InputError, match="a table has changed since"):
+        run(a_plan(tmp_path, SMALL), out=tmp_path / "run", command="")
+
+
+def test_two_files_of_one_name_are_not_mixed_up(tmp_path: Path) -> None:
+    for folder, rows in (("a", 120), ("b", 90)):
+        (tmp_path / folder).mkdir()
+        cases.frame(rows=rows).write_csv(tmp_path / folder / "people.csv")
+    files = [str(tmp_path / folder / "people.csv") for folder in ("a", "b")]
+    with pytest.raises(InputError, match="both called 'people'"):
+        open_sources(make_plan(SMALL | {"data": None, "grid": {"data": files}}))
+    named = [{"name": name, "data": file} for name, file in zip("ab", files, strict=True)]
+    assert len(open_sources(make_plan(SMALL | {"data": None, "cases": named}))) == 2
+
+
+def test_a_worker_in_another_folder_finds_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    cases.frame().write_csv("table.csv")
+    task = make_plan({"data": "table.csv"} | SMALL).tasks[0]
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert run_task(task, None, base=str(tmp_path)).document["cells"]
+    with pytest.raises(InputError, match="no file"):  # no finished task: it is tried again
+        run_task(task, None, base=str(tmp_path / "elsewhere"))
+
+
+def test_two_ordinary_audits_on_one_folder_do_not_spoil_it(tmp_path: Path, children: Any) -> None:
+    plan = a_plan(tmp_path, SMALL | {"batch_sizes": [2, 3, 4]})
+    both = [children.Process(target=_run_in_child, args=(plan, tmp_path / "run")) for _ in range(2)]
+    for child in both:
+        child.start()
+    for child in both:
+        child.join(120)
+        assert child.exitcode == 0
+    run(plan, out=tmp_path / "run", command="")
+    assert Run(tmp_path / "run").damaged() == []
 
 
 def test_two_runners_on_one_folder_share_the_work(tmp_path: Path, children: Any) -> None:
@@ -287,6 +360,25 @@ def test_tasks_whose_worker_dies_again_and_again_are_given_up_with_a_reason(tmp_
     folder = Run.open_or_create(tmp_path / "run", {"plan": plan.fingerprint}, same="plan")
     documents = run_plan(plan, folder, Deadly())
     assert all("ChildProcessError" in document["error"] for document in documents)
+
+
+def test_a_deadly_task_does_not_take_others_with_it(tmp_path: Path) -> None:
+    plan = a_plan(tmp_path, SMALL | {"batch_sizes": [2, 3]})
+    poison, healthy = plan.tasks
+    started: list[str] = []
+
+    class Fragile(Here):
+        def submit(self, work: Any, *arguments: Any) -> Any:
+            started.append(arguments[0].id)
+            together = len(started) <= 2  # the first two run at once: the pool breaks for both
+            return super().submit(_dead) if together or started[-1] == poison.id else super().submit(work, *arguments)
+
+    folder = Run.open_or_create(tmp_path / "run", {"plan": plan.fingerprint}, same="plan")
+    first, second = run_plan(plan, folder, Fragile())
+    assert "ChildProcessError" in first["error"]
+    assert second["cells"]
+    assert started.count(poison.id) == 4
+    assert started.count(healthy.id) == 2
 
 
 def _dead() -> None:

@@ -47,6 +47,17 @@ def test_what_could_not_be_measured_does_not_pass_a_gate() -> None:
     assert "nothing is known" in breaches([cell], Limits(emr=1.0))[0].what
 
 
+def test_every_attack_point_must_be_measured_and_one_batch_is_not_enough() -> None:
+    (cell,) = cells()
+    unknown = cell | {"attack_point": "late", "outcome": "not_applicable", "metrics": {}}
+    (breach,) = breaches([cell, unknown], Limits(emr=1.0))
+    assert breach.cell.endswith("late")
+    assert "nothing is known" in breach.what
+    once = {name: {"mean": 0.0, "low": None, "high": None} for name in ("accuracy", "emr")}
+    (breach,) = breaches([cell | {"metrics": once}], Limits(emr=0.0))
+    assert "one attacked batch" in breach.what
+
+
 @pytest.mark.parametrize("limits", [{}, {"emr": -0.1}, {"gain": 1.5}])
 def test_limits_are_shares(limits: dict[str, float]) -> None:
     with pytest.raises(InputError):

@@ -2,7 +2,8 @@
 
     SeepageError            everything raised on purpose
     └── InputError          the user's input; one clear sentence, exit code 2
-        └── FetchError      a data set could not be had; says the other ways
+        ├── FetchError      a data set could not be had; says the other ways
+        └── DiskFull        nothing more can be written; what is finished is kept
 
 Anything else is a bug of ours and keeps its traceback.
 """
@@ -23,6 +24,10 @@ class InputError(SeepageError):
 
 class FetchError(InputError):
     """A data set could not be fetched, or what came is not what was promised."""
+
+
+class DiskFull(InputError):
+    """The disk is full. What was finished before is kept, and the work can go on when there is room."""
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str | None:

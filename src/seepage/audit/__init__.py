@@ -5,7 +5,7 @@ import sys
 from seepage.audit.api import audit, open_sources, run
 from seepage.audit.catalogue import ATTACKS, DEFENSES, MODELS, listed, make_attack, make_defense, make_model
 from seepage.audit.document import command_line
-from seepage.audit.plan import Plan, make_plan, prepare, read_plan
+from seepage.audit.plan import Plan, make_plan, prepare, read_plan, with_typed
 from seepage.audit.settings import Settings, make_settings
 from seepage.audit.source import Request, Source, open_source
 
@@ -30,6 +30,7 @@ __all__ = [
     "prepare",
     "read_plan",
     "run",
+    "with_typed",
 ]
 
 # `seepage.audit(frame, target=...)` is the one call users make, and this package bears the same name.

@@ -63,6 +63,7 @@ def run(
     command: str,
     sources: Sequence[Source] | None = None,
     backend: Backend | None = None,
+    strict: bool = True,
     progress: Progress = silent,
 ) -> Summary:
     """Audit what a plan says, and write the run folder if one is wanted (the report is the caller's to render).
@@ -72,9 +73,10 @@ def run(
     Args:
         sources: the opened tables of the variants, if the caller has opened them.
         backend: where tasks run; in this process, one after the other, if not given.
+        strict: without a backend, stop before any work if a part cannot be run; else the others run and it is noted.
     """
     opened = list(sources) if sources is not None else open_sources(plan)
-    if backend is None:
+    if backend is None and strict:
         for task in plan.tasks:  # told before anything is written
             check_choice(opened[task.place], task.variant.settings, task.choice)
     settings = plan.variants[0].settings.model_dump(mode="json")
@@ -85,12 +87,18 @@ def run(
         "plan": plan.fingerprint,
         "tasks": len(plan.tasks),
         "dataset": opened[0].name,
+        "tables": {source.name: source.digest for source in opened},
         "versions": versions(),
     }
     folder = Run.open_or_create(out, head, same="plan") if out else None
+    if folder is not None and folder.head().get("tables", head["tables"]) != head["tables"]:
+        raise InputError(
+            f"The output folder {out} holds a run of the same plan on other rows: a table has changed since. Choose "
+            "another --out."
+        )
     memory = Memory()
     if backend is None:
-        documents, memory = run_here(plan, folder, opened, progress)
+        documents, memory = run_here(plan, folder, opened, progress, strict=strict)
     elif folder is None:
         raise InputError("Workers need a run folder to write to: say where with --out.")
     else:
@@ -113,10 +121,17 @@ def run(
 def open_sources(plan: Plan) -> list[Source]:
     """The table of every variant; each is opened once."""
     opened: dict[str, Source] = {}
-    found = []
+    found: list[Source] = []
+    named: dict[tuple[str, str], str] = {}
     for variant in plan.variants:
         table = json.dumps(facts(variant.request))
         if table not in opened:
             opened[table] = open_source(variant.request)
         found.append(opened[table])
+        first = named.setdefault((variant.name, found[-1].name), table)
+        if opened[first].digest != found[-1].digest:
+            raise InputError(
+                f"Two tables of the plan are both called {found[-1].name!r}, so their numbers could not be told apart; "
+                "name the cases, or rename a file."
+            )
     return found

@@ -98,7 +98,7 @@ def read_plan(path: str | Path) -> dict[str, Any]:
         >>> values = read_plan("reproductions/tableak/noise.toml")  # doctest: +SKIP
         >>> seepage.audit(**values)  # doctest: +SKIP
     """
-    values = {SEVERAL.get(key, key): value for key, value in _parsed(Path(path)).items()}
+    values = _renamed(_parsed(Path(path)), f"the plan {path}")
     for key in values:
         if key not in (*KEYS, *MANY):
             raise unknown_name(f"key in the plan {path}:", key, (*KEYS, *MANY))
@@ -116,12 +116,17 @@ def make_plan(values: Mapping[str, Any]) -> Plan:
         variant = Variant(name, *prepare(merged))
         data = variant.request.data
         table = str(data) if isinstance(data, str | Path) else "a table"  # frames are told apart by the names of cases
-        for choice in choices_of(variant.settings):
-            where = (name, table, variant.settings.protocol, *vars(choice).values())
-            where += (variant.settings.attacks, variant.settings.attack_points)
-            if where in cells:
-                raise InputError(f"Two parts of the plan test the same thing ({', '.join(map(str, where[1:6]))}).")
-            cells.add(where)
+        settings = variant.settings
+        own = {
+            (name, table, settings.protocol, *vars(choice).values(), attack, point)
+            for choice in choices_of(settings)
+            for attack in settings.attacks
+            for point in settings.attack_points
+        }
+        if common := sorted(own & cells, key=str):
+            where = ", ".join(str(part) for part in common[0][1:] if part)
+            raise InputError(f"Two parts of the plan test the same thing ({where}).")
+        cells |= own
         variants.append(variant)
     return Plan(tuple(variants))
 
@@ -135,8 +140,8 @@ def _grid(grid: Any) -> dict[str, list[Any]]:
             raise unknown_name("key in the plan's grid:", key, (*KEYS, *SEVERAL))
         if not isinstance(listed, list | tuple) or not listed:
             raise InputError(f"{key!r} in the plan's grid is {listed!r}; it must be a list of values.")
-        checked[SEVERAL.get(str(key), str(key))] = list(listed)
-    return checked
+        checked[str(key)] = list(listed)
+    return _renamed(checked, "the plan's grid")
 
 
 def _cases(cases: Any) -> list[dict[str, Any]]:
@@ -146,7 +151,24 @@ def _cases(cases: Any) -> list[dict[str, Any]]:
         for key in case:
             if key not in (*KEYS, *SEVERAL, "name"):
                 raise unknown_name("key in the plan's cases:", key, (*KEYS, *SEVERAL, "name"))
-    return [{SEVERAL.get(key, key): value for key, value in case.items()} for case in cases]
+    return [_renamed(case, "a case of the plan") for case in cases]
+
+
+def _renamed(values: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Keys in one way of writing: one model is a list of one."""
+    for one, several in SEVERAL.items():
+        if one in values and several in values:
+            raise InputError(f"There are {one!r} and {several!r} in {where}; say one of them.")
+    return {SEVERAL.get(key, key): value for key, value in values.items()}
+
+
+def with_typed(values: Mapping[str, Any], typed: Mapping[str, Any]) -> dict[str, Any]:
+    """A plan's values with others that go before them, also before its grid and its cases."""
+    names = {*typed, *(one for one, several in SEVERAL.items() if several in typed)}
+    grid = {key: value for key, value in (values.get("grid") or {}).items() if key not in names}
+    cases = [{key: value for key, value in case.items() if key not in names} for case in values.get("cases") or []]
+    rest = {key: value for key, value in values.items() if key not in MANY}
+    return rest | dict(typed) | ({"grid": grid} if grid else {}) | ({"cases": cases} if cases else {})
 
 
 def _changes(grid: dict[str, list[Any]], cases: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:

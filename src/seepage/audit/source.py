@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
 
@@ -24,6 +26,16 @@ class Source:
     table: Table
     groups: np.ndarray | None = None
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def digest(self) -> str:
+        """Equal for equal rows with an equal schema: a file may have changed since a run was begun."""
+        found = hashlib.blake2b(repr(self.table.schema).encode(), digest_size=8)
+        for part in (self.table.numbers, self.table.codes, self.table.target):
+            found.update(np.ascontiguousarray(part).tobytes())
+        if self.groups is not None:
+            found.update(repr(self.groups.tolist()).encode())
+        return found.hexdigest()
 
     def split(self, generator: np.random.Generator) -> Splits:
         """Training, validation and test rows; nobody's rows are in two of them."""
@@ -69,6 +81,18 @@ class Request:
     def named(self) -> bool:
         """Whether a data set is asked for by name."""
         return isinstance(self.data, str) and self.data in DATASETS
+
+
+def located(request: Request, base: Path) -> Request:
+    """The same with files named from the root: for a worker that runs in another folder."""
+    changes: dict[str, Any] = {
+        name: base / value
+        for name in ("path", "schema")
+        if isinstance(value := getattr(request, name), str | Path) and not Path(value).is_absolute()
+    }
+    if isinstance(request.data, str | Path) and not request.named and (base / request.data).exists():
+        changes["data"] = base / request.data
+    return replace(request, **changes)
 
 
 def open_source(request: Request) -> Source:

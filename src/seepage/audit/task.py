@@ -12,7 +12,7 @@ from typing import Any
 from seepage._core import InputError, Progress, silent
 from seepage.audit.plan import Task
 from seepage.audit.runner import check_choice, run_choice
-from seepage.audit.source import Request, Source, open_source
+from seepage.audit.source import Request, Source, located, open_source
 from seepage.results import Cell, Record, Run
 
 
@@ -59,18 +59,31 @@ class Done:
     memory: Memory | None = None
 
 
-def run_task(task: Task, folder: str | None, source: Source | None = None, progress: Progress = silent) -> Done:
-    """Run a task; finished cells are in the folder, or in what is returned if there is none to reach."""
+def run_task(
+    task: Task,
+    folder: str | None,
+    source: Source | None = None,
+    progress: Progress = silent,
+    *,
+    base: str | None = None,
+) -> Done:
+    """Run a task; finished cells are in the folder, or in what is returned if there is none to reach.
+
+    Args:
+        source: its table, if it is open already.
+        base: the folder from which the plan names its files.
+    """
     begin = time.perf_counter()
     variant = task.variant
     memory = Memory()
+    if source is None:  # a table that cannot be opened here may be elsewhere, or later: no finished task
+        source = _opened(located(variant.request, Path(base)) if base is not None else variant.request)
     try:
-        opened = source if source is not None else _opened(variant.request)
-        check_choice(opened, variant.settings, task.choice)
+        check_choice(source, variant.settings, task.choice)
     except InputError as error:  # this cell cannot be; others of the plan can
         return Done({"task": task.id, "reason": str(error), "cells": []})
     sink = Folder(Run(Path(folder))) if folder is not None else memory
-    findings = run_choice(opened, variant.settings, task.choice, sink, variant=variant.name, progress=progress)
+    findings = run_choice(source, variant.settings, task.choice, sink, variant=variant.name, progress=progress)
     document = {
         "task": task.id,
         "cells": [cell.id for cell in findings.cells],

@@ -14,7 +14,7 @@ import typer
 from seepage._core import InputError
 from seepage.cli.console import ProgressBars, console, print_property, print_summary
 from seepage.cli.options import integers, names, options
-from seepage.cli.running import run_folder, run_whole
+from seepage.cli.running import run_folder, run_whole, stop_if_broken
 
 
 def audit(
@@ -130,7 +130,14 @@ def audit(
     deviation: Annotated[str, typer.Option(help="Tolerance from the client's deviation, or global.")] = "client",
 ) -> None:
     """Train a federation on a table, attack what the server sees, and report how much of the rows it reads back."""
-    from seepage.audit import command_line, make_plan, open_sources, prepare, read_plan  # torch takes seconds to load
+    from seepage.audit import (
+        command_line,
+        make_plan,
+        open_sources,
+        prepare,
+        read_plan,
+        with_typed,
+    )  # torch takes seconds
 
     values = {
         "data": data,
@@ -174,7 +181,7 @@ def audit(
         "reveal": reveal,
     }
     if plan is not None:
-        values = read_plan(plan) | {key: value for key, value in values.items() if _given(context, key)}
+        values = with_typed(read_plan(plan), {key: value for key, value in values.items() if _given(context, key)})
     if values.get("attacks") == ("property",):
         asked = {
             "property_text": property_text,
@@ -205,8 +212,9 @@ def audit(
         command = command_line(make_plan(values | {"data": sources[0].name, "fallback": None}))
     else:
         command = command_line(whole)
-    summary = run_whole(whole, sources, folder, command, jobs, backend, scheduler)
+    summary = run_whole(whole, sources, folder, command, jobs, backend, scheduler, strict=plan is None)
     _finish(summary, folder, as_json)
+    stop_if_broken(folder)
 
 
 def _property(request: Any, asked: dict[str, Any], jobs: int, out: str, as_json: bool) -> None:
@@ -221,7 +229,7 @@ def _property(request: Any, asked: dict[str, Any], jobs: int, out: str, as_json:
     settings = PropertySettings(**asked)
     source = open_source(request)
     folder = run_folder(out, f"{source.name}-property")
-    run = PropertyRun.open_or_create(folder, asdict(settings) | {"data": source.name})
+    run = PropertyRun.open_or_create(folder, asdict(settings) | {"data": source.name, "table": source.digest})
     command = shlex.join(["seepage", *sys.argv[1:]])
     with ProgressBars() as bars:
         summary = run_property_audit(source, settings, run, jobs=jobs, command=command, progress=bars)

@@ -15,9 +15,20 @@ from seepage.cli.console import ProgressBars
 
 
 def run_whole(
-    plan: Any, sources: Any, folder: Path, command: str, jobs: int | None, backend: str | None, scheduler: str | None
+    plan: Any,
+    sources: Any,
+    folder: Path,
+    command: str,
+    jobs: int | None,
+    backend: str | None,
+    scheduler: str | None,
+    *,
+    strict: bool,
 ) -> Any:
-    """Run a plan with progress bars; its notes are told first. Returns the summary; the report is written."""
+    """Run a plan with progress bars; its notes are told first. Returns the summary; the report is written.
+
+    With ``strict`` nothing is run if a part cannot be; else that is told at the end.
+    """
     from seepage.audit import run
     from seepage.report import write_report
     from seepage.results import Run
@@ -28,7 +39,9 @@ def run_whole(
         bars = stack.enter_context(ProgressBars())
         where = stack.enter_context(workers(plan, jobs, backend, scheduler))
         try:
-            summary = run(plan, out=folder, command=command, sources=sources, backend=where, progress=bars)
+            summary = run(
+                plan, out=folder, command=command, sources=sources, backend=where, strict=strict, progress=bars
+            )
         except KeyboardInterrupt:
             typer.echo(f"What is finished is kept; go on with --out {folder}", err=True)
             raise
@@ -37,7 +50,24 @@ def run_whole(
             f"warning: {name} was damaged; it is in {folder / 'damaged'}, and its cells were run again", err=True
         )
     write_report(Run.open(folder))
+    for sentence in summary.document["not_tested"]:
+        if sentence.startswith("Not run: "):
+            typer.echo(f"warning: {sentence}", err=True)
     return summary
+
+
+def stop_if_broken(folder: Path) -> None:
+    """Exit with 1 if a training stopped with an internal error; the others are in the report."""
+    from seepage.results import Run
+
+    broken = Run.open(folder).errors()
+    if broken:
+        typer.echo(
+            f"error: {len(broken)} trainings stopped with an internal error; the tracebacks are in "
+            f"{folder / 'errors'}. Try them again with --out {folder}.",
+            err=True,
+        )
+        raise typer.Exit(1)
 
 
 @contextmanager

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from seepage._core import InputError, Outcome
 
-_CHOICE = ("dataset", "protocol", "model", "batch_size", "defense", "variant")
+_CHOICE = ("dataset", "protocol", "model", "batch_size", "defense", "variant", "attack_point")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,45 +41,47 @@ class Breach:
 
 def breaches(cells: Sequence[dict[str, Any]], limits: Limits) -> list[Breach]:
     """Where leakage is above a limit. What no attack could measure is no evidence of privacy, so it counts too."""
-    found = []
+    found: list[Breach] = []
     measured: dict[tuple[Any, ...], bool] = {}
     for cell in cells:
         key = tuple(cell.get(name, "") for name in _CHOICE)
         scored = cell["metrics"].get("accuracy") is not None
         broke = cell["outcome"] != Outcome.NOT_APPLICABLE.code and not scored
-        measured[key] = measured.get(key, False) or scored
+        measured[key] = measured.get(key, False) or scored or broke
         if broke:
             found.append(Breach(said(cell), f"could not be measured ({cell['outcome'].replace('_', ' ')})"))
-        if not scored:
-            continue
-        if limits.emr is not None and (emr := _upper(cell["metrics"].get("emr"))) > limits.emr:
-            found.append(Breach(said(cell), f"up to {emr:.1%} of rows read exactly; allowed are {limits.emr:.1%}"))
-        gain = min((_upper(value) for value in cell["gain"].values() if value), default=0.0)
-        if limits.gain is not None and gain > limits.gain:
-            found.append(
-                Breach(said(cell), f"up to {gain:.1%} of cells read beyond guessing; allowed are {limits.gain:.1%}")
-            )
-    for key, any_scored in measured.items():
-        if not any_scored and not any(breach.cell.startswith(_joined(key)) for breach in found):
-            found.append(Breach(_joined(key), "no attack could be mounted, so nothing is known"))
-    return found
+        if scored:
+            found += [Breach(said(cell), what) for what in _above(cell, limits)]
+    nothing = "no attack could be mounted, so nothing is known"
+    return found + [Breach(_joined(key), nothing) for key, known in measured.items() if not known]
+
+
+def _above(cell: dict[str, Any], limits: Limits) -> Iterator[str]:
+    """How a measured cell is above the limits."""
+    if cell["metrics"]["accuracy"]["high"] is None:
+        yield "one attacked batch gives no interval to judge; raise trials"
+        return
+    if limits.emr is not None and (emr := _upper(cell["metrics"].get("emr"))) > limits.emr:
+        yield f"up to {emr:.1%} of rows read exactly; allowed are {limits.emr:.1%}"
+    gain = min((_upper(value) for value in cell["gain"].values() if value), default=0.0)
+    if limits.gain is not None and gain > limits.gain:
+        yield f"up to {gain:.1%} of cells read beyond guessing; allowed are {limits.gain:.1%}"
 
 
 def said(cell: dict[str, Any]) -> str:
     """A cell in one line: its choice, then the attack."""
-    choice = _joined(tuple(cell.get(name, "") for name in _CHOICE))
-    return f"{choice}, {cell['attack_point']}, {cell['attack']}"
+    return f"{_joined(tuple(cell.get(name, '') for name in _CHOICE))}, {cell['attack']}"
 
 
 def _joined(key: tuple[Any, ...]) -> str:
-    dataset, protocol, model, batch_size, defense, variant = key
+    dataset, protocol, model, batch_size, defense, variant, point = key
     parts = [str(dataset), str(protocol), str(model), f"batch {batch_size}"]
-    parts += [str(part) for part in (defense, variant) if part not in ("", "none")]
+    parts += [str(part) for part in (defense, variant, point) if part not in ("", "none")]
     return ", ".join(parts)
 
 
 def _upper(interval: dict[str, float | None] | None) -> float:
-    """The upper end; the mean where one batch gives no interval."""
+    """The upper end; the mean where only one batch has this number."""
     if interval is None:
         return 0.0
     high = interval["high"] if interval["high"] is not None else interval["mean"]

@@ -3,11 +3,13 @@
 runs/<name>/
   run.json          what this run is: its settings or plan, versions
   records/*.parquet one file per finished cell, long format: pl.read_parquet("runs/x/records/*.parquet")
+  digests.txt       a line for each stored cell: what its file must be
   tasks/*.json      one file per finished task: its cells with digests, utility, privacy; or why it could not be run
   revealed/*.json   only with --reveal: private rows, one file per cell
   damaged/          record files that did not match their digest; their cells were run again
   summary.json      written last
   report.html
+  errors/*.txt      tracebacks of tasks that broke; they are tried again when the run goes on
 
 Nothing is written in place: a file appears whole, under its name, or not at all. A task's file is written after its
 records, so what it names is there.
@@ -30,7 +32,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import polars as pl
 
-from seepage._core import InputError
+from seepage._core import DiskFull, InputError
 from seepage.results.record import Cell, Measure, Record
 from seepage.results.summary import Summary
 
@@ -49,11 +51,11 @@ class Run:
     @staticmethod
     def create(path: Path, settings: dict[str, Any]) -> Run:
         """A new run folder. A folder that holds anything already is left as it is."""
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if path.exists() and (not path.is_dir() or _others(path)):
             what = "another run" if (path / "run.json").exists() else "other files"
             raise InputError(f"The output folder {path} holds {what}; choose another --out or remove it.")
         try:
-            (path / "records").mkdir(parents=True)
+            (path / "records").mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"The output folder {path} cannot be made: {error.strerror}.") from None
         run = Run(path)
@@ -96,8 +98,11 @@ class Run:
             raise ValueError(f"records of one cell are stored together; these are of {len(cells)}")
         content = io.BytesIO()
         _long(records).write_parquet(content)
-        self._place(f"records/{cells.pop().id}.parquet", lambda stream: stream.write(content.getbuffer()))
-        return _digest(content.getbuffer())
+        cell, digest = cells.pop().id, _digest(content.getbuffer())
+        self._place(f"records/{cell}.parquet", lambda stream: stream.write(content.getbuffer()))
+        with self._full("digests.txt"), (self.path / "digests.txt").open("a", encoding="utf-8") as stream:
+            stream.write(f"{cell} {digest}\n")  # one short write at the end: runners do not mix theirs
+        return digest
 
     def reveal(self, cell: str, rows: Sequence[dict[str, Any]]) -> None:
         """Store rows of a cell that may be shown. They are private."""
@@ -114,35 +119,48 @@ class Run:
         target = self.path / name
         temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
         try:
-            target.parent.mkdir(exist_ok=True)
-            with temporary.open("wb") as stream:
-                fill(stream)
-                stream.flush()
-                os.fsync(stream.fileno())
-            temporary.replace(target)
+            with self._full(name):
+                target.parent.mkdir(exist_ok=True)
+                with temporary.open("wb") as stream:
+                    fill(stream)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                temporary.replace(target)
+        except DiskFull:
+            temporary.unlink(missing_ok=True)
+            raise
+        return target
+
+    @contextmanager
+    def _full(self, name: str) -> Iterator[None]:
+        """A full disk is one sentence."""
+        try:
+            yield
         except OSError as error:
             if error.errno not in _FULL:
                 raise
-            temporary.unlink(missing_ok=True)
-            raise InputError(
-                f"The disk is full: {target} could not be written. What is finished is kept; make room and go on "
-                f"with --out {self.path}."
+            raise DiskFull(
+                f"The disk is full: {self.path / name} could not be written. What is finished is kept; make room and "
+                f"go on with --out {self.path}."
             ) from None
-        return target
 
     def finish(self, task: str, document: dict[str, Any]) -> None:
         """Note that a task is done, with everything about it that is no record."""
         self.write(f"tasks/{task}.json", json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
 
-    def finished(self, task: str) -> dict[str, Any] | None:
-        """A finished task; None if it is to be run, or run again because a file of it is damaged."""
+    def finished(self, task: str, *, claimed: bool = False) -> dict[str, Any] | None:
+        """A finished task; None if it is to be run, or run again because a file of it is damaged.
+
+        Who has ``claimed`` the task sets damaged files aside; for others they may be what a runner is writing.
+        """
         path = self.path / "tasks" / f"{task}.json"
         try:
             document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
         except ValueError:  # not JSON, or not even text
-            self._set_aside(path)
+            if claimed:
+                self._set_aside(path)
             return None
         whole = True
         for cell, digest in document.get("records", {}).items():
@@ -150,22 +168,37 @@ class Run:
             if not file.exists():
                 whole = False
             elif _digest(file.read_bytes()) != digest:
-                self._set_aside(file)
+                if claimed:
+                    self._set_aside(file)
                 whole = False
         return document if whole else None
 
     def digest(self, cell: str) -> str | None:
-        """The digest of a stored cell; None if there is none that can be read."""
+        """The digest of a cell of a task that is not finished yet; None if it is to be run."""
         file = self.path / "records" / f"{cell}.parquet"
-        if not file.exists():
+        noted = self.path / "digests.txt"
+        if not file.exists() or not noted.exists():
             return None
-        content = file.read_bytes()
-        try:
-            pl.read_parquet_schema(io.BytesIO(content))
-        except pl.exceptions.PolarsError:
+        lines = [line.split() for line in noted.read_text(encoding="utf-8").splitlines()]
+        known = dict(line for line in lines if len(line) == 2).get(cell)
+        if known is None:
+            return None
+        if _digest(file.read_bytes()) != known:
             self._set_aside(file)
             return None
-        return _digest(content)
+        return known
+
+    def broke(self, task: str, trace: str) -> None:
+        """Keep the traceback of a task that stopped with an internal error."""
+        self.write(f"errors/{task}.txt", trace)
+
+    def errors(self) -> list[str]:
+        """Tasks that stopped with an internal error and were not done since."""
+        return sorted(
+            file.stem
+            for file in (self.path / "errors").glob("*.txt")
+            if not (self.path / "tasks" / f"{file.stem}.json").exists()
+        )
 
     def _set_aside(self, file: Path) -> None:
         """A damaged file is kept, under its name, where nobody reads it by accident."""
@@ -205,6 +238,15 @@ class Run:
         folder = self.path / "records"
         paths = sorted(folder.glob("*.parquet")) if cells is None else [folder / f"{cell}.parquet" for cell in cells]
         return [record for path in paths for record in _records(_migrated(pl.read_parquet(path)))]
+
+
+def _others(path: Path) -> bool:
+    """Whether a folder holds more than the beginning of a run that was stopped before its first file was there."""
+    return any(
+        not (entry.name == "records" and entry.is_dir() and not any(entry.iterdir()))
+        and not (entry.name.startswith(".run.json.") and entry.name.endswith(".tmp"))
+        for entry in path.iterdir()
+    )
 
 
 def _digest(content: bytes | memoryview) -> str:

@@ -195,6 +195,7 @@ class PlanTable:
                 command=f"seepage reproduce {self.names.paper} --table {self.number} --scale {effort.scale:g}",
                 sources=sources,
                 backend=backend,
+                strict=False,
                 progress=effort.progress,
             )
         variants = zip(plan.variants, sources, strict=True)

@@ -84,7 +84,7 @@ def _models(effort: Effort) -> int:
 def _run(settings: PropertySettings, effort: Effort, name: str) -> list[dict[str, Any]]:
     source = open_source(Request(data="census_income"))
     folder = effort.folder / f"reproduce-property-{name}-{settings.models}-{settings.seed}"
-    run = PropertyRun.open_or_create(folder, asdict(settings) | {"data": source.name})
+    run = PropertyRun.open_or_create(folder, asdict(settings) | {"data": source.name, "table": source.digest})
     summary = run_property_audit(source, settings, run, jobs=effort.jobs, progress=effort.progress)
     cells: list[dict[str, Any]] = summary["cells"]
     return cells
