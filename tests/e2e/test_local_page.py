@@ -67,6 +67,11 @@ def test_runs_are_listed_opened_followed_and_compared(server: LocalPage, browser
     page.get_by_role("link", name="Runs").click()
     page.get_by_role("link", name="Open the report of first").click()
     page.locator("#plot-leakage svg.main-svg").first.wait_for()
+    assert page.evaluate("origin") == "null"  # a report is in a sandbox, and draws its plots there
+    page.reload()
+    page.locator("#plot-leakage svg.main-svg").first.wait_for()
+    page.go_back()
+    assert page.locator("tbody tr").count() == 3
     assert complaints == []
     assert all(url.startswith((f"http://127.0.0.1:{server.server_port}/", "data:")) for url in asked)
     page.close()

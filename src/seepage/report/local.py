@@ -1,7 +1,8 @@
 """The local page: runs of a folder, live, on this machine only and read-only.
 
 It listens on 127.0.0.1, answers only who brings the token, only for its own name (a page elsewhere cannot reach it by
-pointing a name at 127.0.0.1), and only to GET. Reports are shown as they were written.
+pointing a name at 127.0.0.1), and only to GET. Reports are shown as they were written, each in a sandbox: a run folder
+may come from somebody else, and a page in it must neither read other reports nor send anything out.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import hmac
 import http
 import json
 import secrets
+from contextlib import suppress
 from dataclasses import asdict
-from http.cookies import SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,11 @@ _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; connect-src 'self'; img-src data:; "
     "form-action 'self'; base-uri 'none'"
 )
+_REPORT_POLICY = (
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+    "form-action 'none'; base-uri 'none'"
+)
+LAST_PORT = 65535
 
 
 def runs_in(folder: Path) -> list[dict[str, Any]]:
@@ -38,24 +44,31 @@ def runs_in(folder: Path) -> list[dict[str, Any]]:
 
 def _facts(path: Path) -> dict[str, Any]:
     """How far a run is. A file that is being written is not there yet, and that is fine."""
-    try:
-        head = Run(path).head()
-    except InputError:
-        head = {}
+    head = _head(path)
+    settings = head.get("settings")
     finished = (path / "summary.json").exists()
     done = sum(1 for _ in (path / "tasks").glob("*.json"))
-    files = [path / "run.json", *(path / "records").glob("*.parquet"), *path.glob("*.json")]
+    files = [*(path / "records").glob("*.parquet"), *path.glob("*.json")]
     return {
         "name": path.name,
-        "dataset": str(head.get("dataset") or (head.get("settings") or {}).get("data") or ""),
+        "dataset": str(head.get("dataset") or (settings.get("data") if isinstance(settings, dict) else "") or ""),
         "kind": str(head.get("kind") or "audit"),
         "finished": finished,
-        "tasks": head.get("tasks"),
+        "tasks": tasks if isinstance(tasks := head.get("tasks"), int) else None,
         "done": done,
         "cells": sum(1 for _ in (path / "records").glob("*.parquet")),
         "report": (path / "report.html").exists(),
-        "changed": max(file.stat().st_mtime for file in files if file.exists()),
+        "changed": max((file.stat().st_mtime for file in files if file.exists()), default=0.0),
     }
+
+
+def _head(path: Path) -> dict[str, Any]:
+    """What run.json says; nothing if it is no run's, whoever wrote it."""
+    try:
+        head = Run(path).head()
+    except (InputError, OSError, UnicodeDecodeError):
+        return {}
+    return head if isinstance(head, dict) else {}
 
 
 class LocalPage(ThreadingHTTPServer):
@@ -66,6 +79,8 @@ class LocalPage(ThreadingHTTPServer):
     def __init__(self, folder: Path, port: int = 0) -> None:
         if not folder.is_dir():
             raise InputError(f"There is no folder {folder} with runs.")
+        if not 0 <= port <= LAST_PORT:
+            raise InputError(f"There is no port {port}: ports are 1 to {LAST_PORT}, or 0 for a free one.")
         self.folder, self.token = folder, secrets.token_urlsafe(24)
         try:
             super().__init__(("127.0.0.1", port), _Handler)
@@ -83,13 +98,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Every page there is."""
-        url = urlsplit(self.path)
+        try:
+            url = urlsplit(self.path)
+        except ValueError:
+            return self._say(http.HTTPStatus.BAD_REQUEST, "This is no address.")
         asked = {key: values[0] for key, values in parse_qs(url.query).items()}
         if self.headers.get("Host") not in {f"{name}:{self.server.server_port}" for name in ("127.0.0.1", "localhost")}:
             return self._say(http.HTTPStatus.FORBIDDEN, "This page is for this machine only.")
-        if "token" in asked and hmac.compare_digest(asked["token"], self.server.token):
+        if "token" in asked and self._is_token(asked["token"]):
             return self._enter()
-        if not hmac.compare_digest(self._cookie(), self.server.token):
+        if not any(self._is_token(value) for value in self._cookies()):
             return self._say(
                 http.HTTPStatus.FORBIDDEN, "Open the address that `seepage serve` printed: it holds the token."
             )
@@ -105,9 +123,13 @@ class _Handler(BaseHTTPRequestHandler):
             return self._report(url.path.removeprefix("/report/"))
         return self._say(http.HTTPStatus.NOT_FOUND, "There is no such page.")
 
-    def _cookie(self) -> str:
-        cookie = SimpleCookie(self.headers.get("Cookie", "")).get("seepage")
-        return cookie.value if cookie else ""
+    def _is_token(self, text: str) -> bool:
+        return hmac.compare_digest(text.encode(), self.server.token.encode())
+
+    def _cookies(self) -> list[str]:
+        """Our cookies. Other programs on 127.0.0.1 set theirs too, in forms that a parser of cookies stops at."""
+        pairs = [part.strip().partition("=") for part in self.headers.get("Cookie", "").split(";")]
+        return [value for name, _, value in pairs if name == "seepage"]
 
     def _enter(self) -> None:
         """The token becomes a cookie, so that it does not stay in the address."""
@@ -125,8 +147,8 @@ class _Handler(BaseHTTPRequestHandler):
         run = self._run(unquote(name))
         if run is None or not (run.path / "report.html").exists():
             return self._say(http.HTTPStatus.NOT_FOUND, "There is no such report.")
-        # The report brings a policy of its own.
-        return self._send((run.path / "report.html").read_bytes(), "text/html; charset=utf-8", policy=False)
+        # The report brings a policy of its own too, and the stricter one holds.
+        return self._send((run.path / "report.html").read_bytes(), "text/html; charset=utf-8", policy=_REPORT_POLICY)
 
     def _compare(self, first: str, second: str) -> None:
         one, two = self._run(first), self._run(second)
@@ -141,6 +163,8 @@ class _Handler(BaseHTTPRequestHandler):
                 found = asdict(compare(one.summary().cells, two.summary().cells))
             except InputError as error:
                 wrong = str(error)
+            except UnicodeDecodeError:
+                wrong = "The summary of one of these runs is no text."
         return self._page("compare.html", names=names, first=first, second=second, found=found, wrong=wrong)
 
     def _page(self, template: str, **values: Any) -> None:
@@ -155,7 +179,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(sentence.encode(), "text/plain; charset=utf-8", status=status)
 
     def _send(
-        self, content: bytes, kind: str, *, status: http.HTTPStatus = http.HTTPStatus.OK, policy: bool = True
+        self, content: bytes, kind: str, *, status: http.HTTPStatus = http.HTTPStatus.OK, policy: str = _POLICY
     ) -> None:
         self.send_response(status)
         self.send_header("Content-Type", kind)
@@ -164,10 +188,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Referrer-Policy", "no-referrer")
         self.send_header("X-Frame-Options", "SAMEORIGIN")
-        if policy:
-            self.send_header("Content-Security-Policy", _POLICY)
-        self.end_headers()
-        self.wfile.write(content)
+        self.send_header("Content-Security-Policy", policy)
+        with suppress(ConnectionError):  # who asked went away
+            self.end_headers()
+            self.wfile.write(content)
 
     def log_message(self, format: str, *arguments: Any) -> None:
         """Nothing is logged: addresses hold the token."""
