@@ -49,7 +49,7 @@ def ask(server: LocalPage, path: str, cookie: str | None = None) -> tuple[int, s
 def test_a_token_that_is_no_ascii_is_a_wrong_one(server: LocalPage) -> None:
     assert ask(server, "/?token=%C3%A9", cookie="none=1")[0] == 403
     assert ask(server, "/", cookie="seepage=\xe9")[0] == 403
-    assert ask(server, "http://[")[0] == 400
+    assert ask(server, "HTTP://[")[0] == 400
 
 
 @pytest.mark.parametrize("before", ['theme={"a": 1}', "seepage=of-another-folder", "a b=c"])
