@@ -27,3 +27,4 @@ def test_a_training_that_broke_down_is_told_apart_from_one_that_cannot_be() -> N
     (task,) = make_plan({"data": None, "batch_sizes": [8]}).tasks
     assert _not_run(task, {"reason": "Too few rows."}).endswith(", batch 8. Too few rows.")
     assert _not_run(task, {"error": "KeyError: 'x'"}).endswith("An internal error stopped it: KeyError: 'x'")
+    assert _not_run(task, {"reason": "Too few rows."}, "clinic").startswith("Not run: clinic, ")

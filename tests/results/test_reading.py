@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from seepage._core import InputError
 from seepage.cli.main import app
-from seepage.results import Run
+from seepage.results import Run, Summary
 from seepage.results.export import export
 from seepage.results.property import read_property
 from seepage.results.vertical import Value, VerticalCell, VerticalRun, read_vertical
@@ -40,9 +40,22 @@ def test_commands_for_audits_refuse_other_runs(tmp_path: Path, kind: str, said: 
         CliRunner().invoke(app, [command, *words[command]], catch_exceptions=False)
 
 
+def test_a_summary_without_cells_is_one_sentence() -> None:
+    with pytest.raises(InputError, match="lacks cells"):
+        Summary.from_json('{"schema_version": 1}')
+
+
+def test_lines_of_a_plan_can_be_told_apart_in_a_notebook() -> None:
+    one = a_summary(records_of(a_cell(), 2))
+    both = a_summary([r for name in ("seed=0", "seed=1") for r in records_of(a_cell(variant=name), 2)])
+    assert "variant" not in str(one)
+    assert [line.split()[0] for line in str(both).splitlines()] == ["variant", "seed=0", "seed=1"]
+    assert "<th>variant</th>" in both._repr_html_()
+
+
 def test_a_csv_that_cannot_be_written(tmp_path: Path) -> None:
     run = a_run(tmp_path / "run")
-    with pytest.raises(InputError, match=r"nope/x\.csv cannot be written: No such file"):
+    with pytest.raises(InputError, match=r"nope/x\.csv cannot be written: No such file or directory\.$"):
         export(run, tmp_path / "nope" / "x.csv")
     with pytest.raises(InputError, match="holds no records"):
         export(run, tmp_path / "x.csv", "records")

@@ -71,7 +71,12 @@ def make_summary(
         "threat_model": threat_model([variant.settings for variant in plan.variants]),
         "cells": cells,
         "applicability": applicability,
-        "not_tested": not_tested(plan) + [_not_run(task, each) for task, each in told if not each["cells"]],
+        "not_tested": not_tested(plan)
+        + [
+            _not_run(task, each, sources[task.place].name if several else "")
+            for task, each in told
+            if not each["cells"]
+        ],
     } | {key: [entry for each in documents for entry in each.get(key, ())] for key in ("utility", "privacy")}
     if len(plan.variants) > 1:
         document["variants"] = [
@@ -90,9 +95,10 @@ def make_summary(
     return Summary(document)
 
 
-def _not_run(task: Task, document: dict[str, Any]) -> str:
-    """A task of the plan that gave no cell."""
-    said = [task.choice.model, f"batch {task.choice.batch_size}", task.choice.defense, task.variant.name]
+def _not_run(task: Task, document: dict[str, Any], table: str = "") -> str:
+    """A task of the plan that gave no cell. The table is named where there are several."""
+    choice, variant = task.choice, task.variant
+    said = [table, variant.settings.protocol, choice.model, f"batch {choice.batch_size}", choice.defense, variant.name]
     which = ", ".join(part for part in said if part and part != "none")
     error = document.get("error")
     return f"{NOT_RUN}{which}. {document.get('reason') if error is None else f'{CRASHED}{error}'}"

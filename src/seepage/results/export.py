@@ -44,7 +44,8 @@ def export(run: Run, target: Path, what: What = "cells") -> int:
         )
         frame = pl.DataFrame(lines, infer_schema_length=None)
     try:
-        frame.write_csv(target)
+        with target.open("xb") as stream:
+            frame.write_csv(stream)
     except OSError as error:
         if target.is_file():  # half of it is worse than nothing
             target.unlink()

@@ -67,12 +67,22 @@ class Summary:
         version = document.get("schema_version") if isinstance(document, dict) else None
         if version != SCHEMA_VERSION:
             raise InputError(f"{where} has schema version {version}; this Seepage reads version {SCHEMA_VERSION}.")
+        if not isinstance(document.get("cells"), list):
+            raise InputError(f"{where} lacks cells; run the audit again to write it anew.")
         return Summary(document)
+
+    @property
+    def headings(self) -> list[str]:
+        """Those of the table: what every line says, after what tells lines of a plan apart."""
+        varying = [name for name in _TOLD_APART if len({cell.get(name) for cell in self.cells}) > 1]
+        return [*varying, *HEADINGS]
 
     def rows(self) -> list[list[str]]:
         """The table people see first: one line per cell."""
+        varying = self.headings[: -len(HEADINGS)]
         return [
             [
+                *(str(cell.get(name, "")) for name in varying),
                 str(cell["model"]),
                 str(cell["batch_size"]),
                 str(cell["attack_point"]),
@@ -87,12 +97,12 @@ class Summary:
         ]
 
     def __str__(self) -> str:
-        lines = [HEADINGS, *self.rows()]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(HEADINGS))]
+        lines = [self.headings, *self.rows()]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
         return "\n".join("  ".join(text.ljust(w) for text, w in zip(line, widths, strict=True)) for line in lines)
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(text)}</th>" for text in HEADINGS)
+        head = "".join(f"<th>{html.escape(text)}</th>" for text in self.headings)
         body = "".join(
             "<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in row) + "</tr>" for row in self.rows()
         )
@@ -113,6 +123,7 @@ def read_kind(folder: Path, kind: str) -> dict[str, Any] | None:
     return document if isinstance(document, dict) and document.get("kind") == kind else None
 
 
+_TOLD_APART = ("dataset", "protocol", "defense", "variant")
 HEADINGS = [
     "model", "batch", "point", "attack", "cells read back", "rows read exactly", "best guess", "rows", "outcome",
 ]  # fmt: skip
