@@ -63,7 +63,7 @@ def test_the_same_seed_gives_the_same_summary(tmp_path: Path) -> None:
 def test_a_run_folder_holds_everything(tmp_path: Path) -> None:
     summary = audited(out=tmp_path / "run")
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
-        "records", "report.html", "run.json", "summary.json", "tasks",
+        "digests.txt", "records", "report.html", "run.json", "summary.json", "tasks",
     ]  # fmt: skip
     run = Run.open(tmp_path / "run")
     assert run.summary().document == json.loads(summary.to_json())

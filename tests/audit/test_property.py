@@ -71,10 +71,10 @@ def test_the_report_explains_itself_and_holds_no_row(made: Path) -> None:
 
 def test_a_finished_cell_is_not_made_again_and_a_damaged_one_is(made: Path) -> None:
     settings = json.loads((made / "run.json").read_text())["settings"]
-    kept = {name: value for name, value in settings.items() if name != "data"}
+    kept = {name: value for name, value in settings.items() if name not in ("data", "table")}
     kept |= {name: tuple(kept[name]) for name in ("classes", "losses", "defenses", "hierarchies")}
     asked = PropertySettings(**kept)
-    run = PropertyRun.open_or_create(made, asdict(asked) | {"data": "clinic"})
+    run = PropertyRun.open_or_create(made, asdict(asked) | {"data": "clinic", "table": settings["table"]})
     names = [path.name for path in sorted((made / "records").glob("*.json"))]
     assert names == ["none-02-share-paths.json", "none-04-share-paths-2x2.json", "none-04-share-paths.json"]
     first, second = made / "records" / names[0], made / "records" / names[2]
