@@ -99,7 +99,7 @@ def status(address: str, **headers: str) -> int:
 
 def test_without_the_token_or_from_another_name_nothing_is_told(server: LocalPage) -> None:
     base = f"http://127.0.0.1:{server.server_port}"
-    entered = {"Cookie": f"seepage={server.token}"}
+    entered = {"Cookie": f"{server.cookie}={server.token}"}
     assert status(base) == status(f"{base}/?token=wrong") == status(f"{base}/report/first") == 403
     assert status(base, Host="elsewhere.example", **entered) == 403
     assert status(base, **entered) == status(f"{base}/report/first", **entered) == 200

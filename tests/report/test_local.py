@@ -39,7 +39,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalPage]:
 def ask(server: LocalPage, path: str, cookie: str | None = None) -> tuple[int, str, str]:
     """Status, text and policy of an answer."""
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=5)
-    connection.request("GET", path, headers={"Cookie": cookie or f"seepage={server.token}"})
+    connection.request("GET", path, headers={"Cookie": cookie or f"{server.cookie}={server.token}"})
     answer = connection.getresponse()
     found = answer.status, answer.read().decode(), answer.headers["Content-Security-Policy"]
     connection.close()
@@ -48,13 +48,13 @@ def ask(server: LocalPage, path: str, cookie: str | None = None) -> tuple[int, s
 
 def test_a_token_that_is_no_ascii_is_a_wrong_one(server: LocalPage) -> None:
     assert ask(server, "/?token=%C3%A9", cookie="none=1")[0] == 403
-    assert ask(server, "/", cookie="seepage=\xe9")[0] == 403
+    assert ask(server, "/", cookie=f"{server.cookie}=\xe9")[0] == 403
     assert ask(server, "HTTP://[")[0] == 400
 
 
 @pytest.mark.parametrize("before", ['theme={"a": 1}', "seepage=of-another-folder", "a b=c"])
 def test_cookies_of_other_programs_do_not_hide_ours(server: LocalPage, before: str) -> None:
-    assert ask(server, "/", cookie=f"{before}; seepage={server.token}")[0] == 200
+    assert ask(server, "/", cookie=f"{before}; {server.cookie}={server.token}")[0] == 200
     assert ask(server, "/", cookie=f"{before}; not-seepage={server.token}")[0] == 403
 
 

@@ -88,6 +88,11 @@ class LocalPage(ThreadingHTTPServer):
             raise InputError(f"Port {port} on 127.0.0.1 cannot be used: {error.strerror}.") from None
 
     @property
+    def cookie(self) -> str:
+        """Its name: browsers share cookies between the ports of a machine."""
+        return f"seepage-{self.server_port}"
+
+    @property
     def address(self) -> str:
         return f"http://127.0.0.1:{self.server_port}/?token={self.token}"
 
@@ -129,12 +134,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _cookies(self) -> list[str]:
         """Our cookies. Other programs on 127.0.0.1 set theirs too, in forms that a parser of cookies stops at."""
         pairs = [part.strip().partition("=") for part in self.headers.get("Cookie", "").split(";")]
-        return [value for name, _, value in pairs if name == "seepage"]
+        return [value for name, _, value in pairs if name == self.server.cookie]
 
     def _enter(self) -> None:
         """The token becomes a cookie, so that it does not stay in the address."""
         self.send_response(http.HTTPStatus.SEE_OTHER)
-        self.send_header("Set-Cookie", f"seepage={self.server.token}; HttpOnly; SameSite=Strict; Path=/")
+        self.send_header("Set-Cookie", f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path=/")
         self.send_header("Location", "/")
         self.end_headers()
 
