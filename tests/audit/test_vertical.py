@@ -16,6 +16,7 @@ from seepage.audit.vertical import VerticalPlan, deal, run_vertical
 from seepage.cli.main import app
 from seepage.data import clinic
 from seepage.report import write_report
+from seepage.results import Run
 from seepage.results.vertical import Value, VerticalCell, VerticalRun, read_vertical
 
 SHORT = {
@@ -60,6 +61,14 @@ def test_a_finished_run_is_not_run_again_and_other_settings_are_refused(trained:
     other = VerticalPlan(**SHORT, designs=("local",), runs=1)
     with pytest.raises(InputError, match="other settings"):
         VerticalRun.open_or_create(trained, asdict(other))
+
+
+def test_a_run_does_not_go_on_with_other_rows(trained: Path) -> None:
+    run = VerticalRun(Run(trained))
+    known = (trained / "table.txt").read_text().strip()
+    run.same_rows(known)
+    with pytest.raises(InputError, match="a table has changed since"):
+        run.same_rows("0" * len(known))
 
 
 def test_the_report_shows_designs_and_no_private_value(trained: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import multiprocessing
 import resource
 import secrets
@@ -122,6 +124,13 @@ class Parties:
     validation: np.ndarray
     said: tuple[str, ...] = ()
 
+    @property
+    def digest(self) -> str:
+        """Equal for the same rows, in whatever order: a file may have changed since a run was begun."""
+        frames = {name: [frame.columns, str(frame.hash_rows(seed=0).sum())] for name, frame in self.frames.items()}
+        text = json.dumps([frames, np.sort(self.labels).tolist()])
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
 
 def run_vertical(
     plan: VerticalPlan, run: VerticalRun, *, jobs: int = 1, command: str = "", progress: Progress = silent
@@ -130,6 +139,7 @@ def run_vertical(
     name = plan.data if plan.data is not None else "-".join(name for name, _ in plan.tables)
     cells = plan.cells(Path(name).stem)
     parties = deal(plan, 0)  # whatever is wrong with the tables is said before any work
+    run.same_rows(parties.digest)
     waiting = [cell for cell in cells if not run.has(cell)]
     begin, done = time.perf_counter(), len(cells) - len(waiting)
     if jobs == 1 and len(waiting) == 1:

@@ -80,6 +80,17 @@ class VerticalRun:
             raise InputError(f"The output folder {path} holds a run with other settings; choose another --out.")
         return VerticalRun(Run(path))
 
+    def same_rows(self, digest: str) -> None:
+        """Stop if the run was begun with other rows: a table has changed since."""
+        file = self.run.path / "table.txt"
+        if not file.exists():
+            self.run.write("table.txt", digest + "\n")
+        elif file.read_text(encoding="utf-8").strip() != digest:
+            raise InputError(
+                f"The output folder {self.run.path} holds a run with the same settings on other rows: a table has "
+                "changed since. Choose another --out."
+            )
+
     def add(self, cell: VerticalCell, values: Iterable[Value]) -> None:
         """Store a finished cell, whole or not at all."""
         content = io.BytesIO()
