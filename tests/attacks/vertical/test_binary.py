@@ -19,7 +19,7 @@ def distance(columns: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.abs(true @ combination - columns.T).max(0)
 
 
-@pytest.mark.parametrize("mixed", [True, False])
+@pytest.mark.parametrize("mixed", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_the_yes_or_no_columns_of_a_clinic_are_found(mixed: bool) -> None:
     guest = clinic_guest(1000)
     found = binary_columns(sent(guest.x, mixed=mixed, trained=True), streams=Streams(0))
