@@ -5,13 +5,18 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
+import typer
+from typer.core import TyperGroup
 
+from seepage.audit.reproductions import TABLES, main_table
+from seepage.cli.main import app
 from seepage.data import clinic
 
 ROOT = Path(__file__).parents[2]
@@ -69,6 +74,31 @@ def test_every_block_runs(page: Path, tmp_path: Path) -> None:
 def test_every_slow_block_runs(page: Path, tmp_path: Path) -> None:
     run_page(page, tmp_path, slow=True)
     assert blocks(page)
+
+
+def long_commands() -> list[list[str]]:
+    """Commands that take hours, or a cluster: they stand in blocks of text."""
+    found = []
+    for page in PAGES:
+        for text in re.findall(r"^ *```text\n(.*?)^ *```$", page.read_text(), re.M | re.S):
+            lines = re.sub(r" *\\\n *", " ", text).splitlines()
+            found += [shlex.split(line, comments=True) for line in lines if line.strip().startswith("seepage ")]
+    return found
+
+
+def test_commands_that_are_too_long_to_run_are_understood() -> None:
+    commands = long_commands()
+    assert len(commands) > 20
+    for _, *words in commands:
+        command = typer.main.get_command(app)
+        context = command.make_context("seepage", list(words))
+        while isinstance(command, TyperGroup):
+            name, command, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+            assert command is not None
+            context = command.make_context(name, rest, parent=context)
+        if name == "reproduce":
+            paper, table = context.params["paper"], context.params["table"]
+            assert (table or main_table(paper)) in TABLES[paper], words
 
 
 def test_the_command_reference_is_fresh() -> None:
