@@ -23,11 +23,11 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -87,21 +87,35 @@ class Run:
             raise InputError(f"{self.path / 'run.json'} is not valid JSON: {error}.") from None
         return head
 
-    def write(self, name: str, text: str) -> Path:
-        """Write a file whole or not at all."""
-        return self._place(name, lambda stream: stream.write(text.encode()))
+    def write(self, name: str, content: str | bytes) -> Path:
+        """Write a file whole or not at all: beside its place, safely on the disk, and then moved there."""
+        target = self.path / name
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        try:
+            with self._full(name):
+                target.parent.mkdir(exist_ok=True)
+                with temporary.open("wb") as stream:
+                    stream.write(content.encode() if isinstance(content, str) else content)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                temporary.replace(target)
+        except DiskFull:
+            temporary.unlink(missing_ok=True)
+            raise
+        return target
 
     def add(self, records: Sequence[Record]) -> str:
         """Store the records of one finished cell; returns the digest of what was written."""
         cells = {record.cell for record in records}
         if len(cells) != 1:
             raise ValueError(f"records of one cell are stored together; these are of {len(cells)}")
-        content = io.BytesIO()
-        _long(records).write_parquet(content)
-        cell, digest = cells.pop().id, _digest(content.getbuffer())
-        self._place(f"records/{cell}.parquet", lambda stream: stream.write(content.getbuffer()))
-        with self._full("digests.txt"), (self.path / "digests.txt").open("a", encoding="utf-8") as stream:
-            stream.write(f"{cell} {digest}\n")  # one short write at the end: runners do not mix theirs
+        stream = io.BytesIO()
+        _long(records).write_parquet(stream)
+        content = stream.getvalue()
+        cell, digest = cells.pop().id, _digest(content)
+        self.write(f"records/{cell}.parquet", content)
+        with self._full("digests.txt"), (self.path / "digests.txt").open("a", encoding="utf-8") as noted:
+            noted.write(f"{cell} {digest}\n")  # one short write at the end: runners do not mix theirs
         return digest
 
     def reveal(self, cell: str, rows: Sequence[dict[str, Any]]) -> None:
@@ -113,23 +127,6 @@ class Run:
         file = self.path / "revealed" / f"{cell}.json"
         rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
         return rows
-
-    def _place(self, name: str, fill: Callable[[BinaryIO], object]) -> Path:
-        """Fill a file beside its place, see it safely on the disk, and move it there."""
-        target = self.path / name
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        try:
-            with self._full(name):
-                target.parent.mkdir(exist_ok=True)
-                with temporary.open("wb") as stream:
-                    fill(stream)
-                    stream.flush()
-                    os.fsync(stream.fileno())
-                temporary.replace(target)
-        except DiskFull:
-            temporary.unlink(missing_ok=True)
-            raise
-        return target
 
     @contextmanager
     def _full(self, name: str) -> Iterator[None]:
@@ -249,7 +246,7 @@ def _others(path: Path) -> bool:
     )
 
 
-def _digest(content: bytes | memoryview) -> str:
+def _digest(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 

@@ -95,7 +95,7 @@ class VerticalRun:
         """Store a finished cell, whole or not at all."""
         content = io.BytesIO()
         pl.DataFrame([asdict(cell) | asdict(value) for value in values]).write_parquet(content)
-        self.run._place(f"records/{cell.id}.parquet", lambda stream: stream.write(content.getbuffer()))
+        self.run.write(f"records/{cell.id}.parquet", content.getvalue())
 
     def has(self, cell: VerticalCell) -> bool:
         """Whether the cell is finished."""

@@ -27,7 +27,7 @@ def read(name: str, effort: Effort) -> Iterator[PropertySettings]:
     """The runs of a plan file with this share of its models."""
     values = read_values("property", name, PropertySettings, ("grid",))
     grid = values.pop("grid", {})
-    values |= {"models": _models(effort), "seed": effort.seed}
+    values |= {"models": max(9, round(effort.scale * values["models"])), "seed": effort.seed}
     for point in itertools.product(*grid.values()):
         yield PropertySettings(**values | dict(zip(grid, point, strict=True)))
 
