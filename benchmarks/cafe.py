@@ -22,15 +22,15 @@ from torch import nn
 from seepage._core import Streams
 from seepage.attacks.vertical.cafe import Cafe, CafeState
 from seepage.attacks.vertical.closed_form import ClosedForm
-from seepage.audit import Request, open_source
-from seepage.audit.cafe import drawn
-from seepage.audit.reproductions.cafe import digits
 from seepage.data import Encoder, Layout, Table
+from seepage.data.source import Request, open_source
 from seepage.federation.vertical.shared import SharedLayers
 from seepage.metrics import psnr
 from seepage.models import Learner, make_learner, scoped_randomness, tableak_mlp
 from seepage.observation import Space
 from seepage.observation.vertical import VerticalScene, VerticalUpdate
+from seepage.reproductions.cafe import digits
+from seepage.studies.vertical.running import drawn
 
 TOLERANCE = 0.319
 

@@ -24,12 +24,13 @@ import torch
 from seepage._core import Streams
 from seepage.attacks import Attack, Exact
 from seepage.attacks.inversion import tableak
-from seepage.audit import Request, make_settings, open_source
-from seepage.audit.runner import train
+from seepage.data.source import Request, open_source
 from seepage.federation import Truth
 from seepage.metrics import Evaluator, Reference
 from seepage.observation import Claim, Knowledge, Observation
 from seepage.results import ATTACK, WHOLE, Measure
+from seepage.studies.rows.running import train
+from seepage.studies.rows.settings import make_settings
 
 SEED = 7
 TABLEAK = {"model": "mlp_tableak", "standardise_onehot": True, "local_statistics": False, "ranges_known": True}

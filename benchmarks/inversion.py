@@ -26,12 +26,13 @@ from torch.nn import functional
 from seepage._core import Streams
 from seepage.attacks.inversion import Inversion, gradient_matching, tableak
 from seepage.attacks.inversion.stepping import recorded_step
-from seepage.audit import Request, make_settings, open_source
-from seepage.audit.runner import train
+from seepage.data.source import Request, open_source
 from seepage.federation import AttackPoint
 from seepage.metrics import Evaluator, Reference
 from seepage.observation import Observation
 from seepage.results import ATTACK, WHOLE, Measure
+from seepage.studies.rows.running import train
+from seepage.studies.rows.settings import make_settings
 
 BATCH, SEED = 32, 7
 SETTINGS = make_settings(

@@ -22,11 +22,12 @@ from torch import Tensor
 
 from seepage._core import Streams
 from seepage.attacks import Exact
-from seepage.audit import Request, make_settings, open_source
-from seepage.audit.runner import train
+from seepage.data.source import Request, open_source
 from seepage.federation import Truth
 from seepage.models import Learner, Parameters
 from seepage.observation import Observation
+from seepage.studies.rows.running import train
+from seepage.studies.rows.settings import make_settings
 
 SEED, BATCH, CLIENTS, RATE, STRICT = 7, 16, 3, 0.01, 0.05
 ATTACK = Exact(steps=60, restarts=2, starts=4, start_steps=100, turns=3, compile="no")

@@ -19,12 +19,12 @@ from typing import Any
 
 import torch
 
-from seepage.audit import Plan, make_plan
-from seepage.audit.backends import open_backend
-from seepage.audit.plan import Task
-from seepage.audit.sweep import run_plan
-from seepage.audit.task import run_task
 from seepage.results import Run
+from seepage.runs import Plan, make_plan
+from seepage.runs.backends import open_backend
+from seepage.runs.plan import Task
+from seepage.runs.sweep import run_plan
+from seepage.runs.task import run_task
 
 WORKERS = 2
 

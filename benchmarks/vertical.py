@@ -94,7 +94,7 @@ def one(name: str, quick: bool, epochs: int) -> dict[str, float]:
 
 def rows(quick: bool) -> tuple[Tensor, Tensor]:
     """Bank Marketing's training rows; random ones of the same shape where it cannot be had."""
-    from seepage.audit import Request, open_source
+    from seepage.data.source import Request, open_source
 
     source = open_source(Request(data="bank_marketing", fallback="clinic"))
     encoder = Encoder(schema=source.table.schema)

@@ -11,7 +11,6 @@ import polars as pl
 
 from seepage._core import Streams
 from seepage.attacks import Attack, Exact
-from seepage.audit import catalogue
 from seepage.data import IID, ByColumn, Dirichlet, Encoder, Partition, QuantitySkew, Table, infer_schema, split
 from seepage.defenses import DPSGD, Defense, GaussianNoise, Quantisation, TopK, Undefended
 from seepage.federation import Automatic, FedAvg, FederatedProtocol, FedSGD, Population, make_population
@@ -27,6 +26,7 @@ from seepage.models import (
     small_mlp,
     tableak_mlp,
 )
+from seepage.plans import registry as catalogue
 
 
 def shortened(name: str) -> Attack:

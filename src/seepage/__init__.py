@@ -3,37 +3,37 @@
     import seepage
     summary = seepage.audit(frame, target="died")
 
-``seepage.audit`` is a room of the house and a function: the package can be called. See :func:`seepage.audit.api.audit`.
+Everything that ``dir(seepage)`` shows is public; rooms below it are documented where they are.
 """
 
 from __future__ import annotations
 
 import importlib
-import types
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from seepage._core.errors import InputError as InputError
+    from seepage._core.errors import SeepageError as SeepageError
+    from seepage.results.summary import Summary as Summary
+    from seepage.runs.api import audit as audit
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "audit"]
+__all__ = ["InputError", "SeepageError", "Summary", "__version__", "audit"]
 
-
-class CallableAudit(types.ModuleType):
-    """The package ``seepage.audit``, which may also be called: it audits, and writes the report into the folder."""
-
-    def __call__(self, data: Any, target: str | None = None, **options: Any) -> Any:
-        from pathlib import Path
-
-        from seepage.audit.api import audit
-        from seepage.report import write_report
-        from seepage.results import Run
-
-        summary = audit(data, target, **options)
-        if summary.path:
-            write_report(Run.open(Path(summary.path)))
-        return summary
+_ROOMS = {
+    "InputError": "seepage._core.errors",
+    "SeepageError": "seepage._core.errors",
+    "Summary": "seepage.results.summary",
+    "audit": "seepage.runs.api",
+}
 
 
 def __getattr__(name: str) -> Any:
     # Loaded on first use: `import seepage` must not take the seconds that torch takes.
-    if name == "audit":
-        return importlib.import_module("seepage.audit")
+    if name in _ROOMS:
+        return getattr(importlib.import_module(_ROOMS[name]), name)
     raise AttributeError(f"module 'seepage' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -9,11 +9,11 @@ import pytest
 
 import seepage
 from seepage._core import Streams, silent
-from seepage.audit import attacking
-from seepage.audit.attacking import claims_of
-from seepage.audit.catalogue import make_attack
 from seepage.federation import FedSGD, simulate
 from seepage.observation import Claim, Knowledge, Observation
+from seepage.plans.registry import make_attack
+from seepage.studies.rows import attacking
+from seepage.studies.rows.attacking import claims_of
 from tests import cases
 
 SMALL: dict[str, Any] = {

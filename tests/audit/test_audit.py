@@ -11,19 +11,12 @@ import pytest
 
 import seepage
 from seepage._core import InputError
-from seepage.audit import (
-    ATTACKS,
-    MODELS,
-    Request,
-    command_line,
-    make_attack,
-    make_model,
-    make_plan,
-    make_settings,
-    open_source,
-)
 from seepage.data import clinic
+from seepage.data.source import Request, open_source
+from seepage.plans.registry import ATTACKS, MODELS, make_attack, make_model
 from seepage.results import Run, Summary
+from seepage.runs import command_line, make_plan
+from seepage.studies.rows.settings import make_settings
 
 FAST: dict[str, Any] = {
     "batch_sizes": (2,),
@@ -347,8 +340,8 @@ def test_attacked_clients_are_drawn_not_the_first_ones() -> None:
 
 
 def _records(seed: int) -> list[Any]:
-    from seepage.audit.runner import choices_of, run_choice
-    from seepage.audit.task import Memory
+    from seepage.runs.task import Memory
+    from seepage.studies.rows.running import choices_of, run_choice
     from tests import cases
 
     source = open_source(Request(data=cases.frame(), target="target"))

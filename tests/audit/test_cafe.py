@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from seepage._core import InputError
-from seepage.audit import make_settings
 from seepage.cli.main import app
 from seepage.results import Run
+from seepage.studies.rows.settings import make_settings
 
 SMALL = ["--protocol", "vertical", "--data", "clinic", "--model", "mlp_tableak", "--people", "60", "--batch-size", "6"]
 

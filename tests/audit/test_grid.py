@@ -6,8 +6,8 @@ import pytest
 
 import seepage
 from seepage._core import InputError, Outcome
-from seepage.audit.api import open_sources
-from seepage.audit.plan import make_plan
+from seepage.runs.api import open_sources
+from seepage.runs.plan import make_plan
 from tests import cases
 
 PUBLISHED = ("tableak:restarts=2", "inverting_gradients", "dlg", "sapag")

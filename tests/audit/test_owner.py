@@ -10,12 +10,12 @@ import torch
 from typer.testing import CliRunner
 
 from seepage._core import InputError, Streams
-from seepage.audit.owner import DEFENSES, Balanced, owner_of
 from seepage.cli.main import app
 from seepage.data.properties import rebalance
 from seepage.defenses.dp_sgd import epsilon
 from seepage.models.stack import Stack
 from seepage.models.stacked_training import Recipe, first_weights
+from seepage.studies.property.owner import DEFENSES, Balanced, owner_of
 
 
 def test_owners_can_train_longer_or_add_noise() -> None:

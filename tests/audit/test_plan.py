@@ -8,7 +8,7 @@ import pytest
 
 import seepage
 from seepage._core import InputError
-from seepage.audit import make_plan, read_plan, with_typed
+from seepage.runs import make_plan, read_plan, with_typed
 from tests import cases
 
 PLAN = """

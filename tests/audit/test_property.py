@@ -13,13 +13,13 @@ from typer.testing import CliRunner
 
 from seepage._core import InputError
 from seepage.attacks.properties import load_shadows
-from seepage.audit.owner import owner_of
-from seepage.audit.property import PropertySettings, make_pools, run_property_audit
-from seepage.audit.source import Request, Source, open_source
 from seepage.cli.main import app
+from seepage.data.source import Request, Source, open_source
 from seepage.models.stacked_training import Recipe
 from seepage.report import write_report
 from seepage.results.property import PropertyRun
+from seepage.studies.property.owner import owner_of
+from seepage.studies.property.running import PropertySettings, make_pools, run_property_audit
 
 SMALL = ["audit", "--data", "clinic", "--attacks", "property", "--jobs", "1", "--rows-per-model", "60"]
 ASKED = "sex == 'female'"

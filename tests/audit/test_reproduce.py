@@ -13,12 +13,12 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from seepage._core import InputError, silent
-from seepage.audit.plan import read_plan
-from seepage.audit.reproductions import PAPERS, Effort, cafe, find, property, published, reproduce
-from seepage.audit.reproductions.line import Line, line
-from seepage.audit.reproductions.plan_file import PLANS
 from seepage.cli.main import app
 from seepage.cli.reproduce import _shown
+from seepage.reproductions import PAPERS, Effort, cafe, find, property, published, reproduce
+from seepage.reproductions.line import Line, line
+from seepage.reproductions.plan_file import PLANS
+from seepage.runs.plan import read_plan
 
 ROWS = {"tableak": 748, "cafe": 223, "profiling": 1601, "property": 448, "tabvfl": 161}
 

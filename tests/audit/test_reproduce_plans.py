@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from seepage._core import InputError, silent
-from seepage.audit.plan import make_plan, read_plan
-from seepage.audit.reproductions import (
+from seepage.cli.main import app
+from seepage.reproductions import (
     QUICK,
     TABLES,
     Effort,
@@ -26,13 +26,13 @@ from seepage.audit.reproductions import (
     tableak,
     tabvfl,
 )
-from seepage.audit.reproductions.factors import MODULES, STRUCTURE, best, factor_table, nets_of, ranking
-from seepage.audit.reproductions.from_plan import Outcome, PlanTable, narrowed, scaled, shortened
-from seepage.audit.reproductions.line import Line
-from seepage.audit.reproductions.plan_file import PLANS
-from seepage.audit.vertical import VerticalPlan
-from seepage.cli.main import app
+from seepage.reproductions.factors import MODULES, STRUCTURE, best, factor_table, nets_of, ranking
+from seepage.reproductions.from_plan import Outcome, PlanTable, narrowed, scaled, shortened
+from seepage.reproductions.line import Line
+from seepage.reproductions.plan_file import PLANS
 from seepage.results import Summary
+from seepage.runs.plan import make_plan, read_plan
+from seepage.studies.training.running import VerticalPlan
 
 WHOLE = Effort(1.0, 0, silent, jobs=1)
 AUDITS = sorted(path for paper in ("tableak", "profiling") for path in (PLANS / paper).glob("*.toml"))
@@ -153,7 +153,7 @@ def test_a_small_table_runs_and_goes_on(paper: str, tmp_path: Path, monkeypatch:
     if paper == "tableak":
         assert {(line.published, line.spread) for line in told} >= {(95.1, 9.2), (53.9, 4.4)}
         assert max(line.ours for line in told) > 1
-    monkeypatch.setattr("seepage.audit.sweep.run_task", None)  # nothing is run again
+    monkeypatch.setattr("seepage.runs.sweep.run_task", None)  # nothing is run again
     assert list(small(effort)) == lines
 
 

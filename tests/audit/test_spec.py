@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from seepage._core import InputError
-from seepage.audit import DEFENSES, make_attack, make_defense, make_model
-from seepage.audit.catalogue import written_out
-from seepage.audit.spec import Spec
 from seepage.defenses import DPSGD, GaussianNoise, Quantisation, TopK, Undefended
+from seepage.plans.registry import DEFENSES, make_attack, make_defense, make_model, written_out
+from seepage.plans.spec import Spec
 from tests import cases
 
 

@@ -16,13 +16,13 @@ import pytest
 import typer
 
 from seepage._core import InputError
-from seepage.audit import Plan, make_plan, open_sources, run
-from seepage.audit.backends import Local, cores, open_backend
-from seepage.audit.plan import Task
-from seepage.audit.sweep import run_plan
-from seepage.audit.task import Done, run_task
 from seepage.cli.running import stop_if_broken
 from seepage.results import Run
+from seepage.runs import Plan, make_plan, open_sources, run
+from seepage.runs.backends import Local, cores, open_backend
+from seepage.runs.plan import Task
+from seepage.runs.sweep import run_plan
+from seepage.runs.task import Done, run_task
 from tests import cases
 
 SMALL: dict[str, Any] = {
@@ -147,7 +147,7 @@ def test_an_internal_error_keeps_its_traceback_and_is_tried_again(tmp_path: Path
             raise ZeroDivisionError("a bug")
         return run_task(task, *rest, **named)
 
-    monkeypatch.setattr("seepage.audit.sweep.run_task", breaks)
+    monkeypatch.setattr("seepage.runs.sweep.run_task", breaks)
     plan = a_plan(tmp_path)
     folder = Run.open_or_create(tmp_path / "run", {"plan": plan.fingerprint}, same="plan")
     documents = run_plan(plan, folder, Here())
@@ -166,7 +166,7 @@ def test_an_internal_error_keeps_its_traceback_and_is_tried_again(tmp_path: Path
 def children() -> Any:
     """Processes that have everything loaded, so that kills hit the run and not imports."""
     context = multiprocessing.get_context("forkserver")  # plain forks inherit locks of polars' threads
-    context.set_forkserver_preload(["seepage.audit", "tests.audit.test_sweep"])
+    context.set_forkserver_preload(["seepage.runs", "tests.audit.test_sweep"])
     return context
 
 
@@ -413,7 +413,7 @@ def test_a_plan_on_a_dask_cluster_gives_the_same_numbers(tmp_path: Path) -> None
     ],
 )
 def test_a_backend_that_is_not_there(name: str, scheduler: str | None, sentence: str, monkeypatch: Any) -> None:
-    monkeypatch.setattr("seepage.audit.backends.SECONDS", 1.0)
+    monkeypatch.setattr("seepage.runs.backends.SECONDS", 1.0)
     with pytest.raises(InputError, match=sentence), open_backend(name, jobs=1, scheduler=scheduler):
         pass
 

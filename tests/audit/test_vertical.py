@@ -12,12 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 from seepage._core import InputError
-from seepage.audit.vertical import VerticalPlan, deal, run_vertical
 from seepage.cli.main import app
 from seepage.data import clinic
 from seepage.report import write_report
 from seepage.results import Run
 from seepage.results.vertical import Value, VerticalCell, VerticalRun, read_vertical
+from seepage.studies.training.running import VerticalPlan, deal, run_vertical
 
 SHORT = {
     "privacy": True,

@@ -6,8 +6,8 @@ import json
 
 from typer.testing import CliRunner
 
-from seepage.audit import ATTACKS
 from seepage.cli.attacks import app
+from seepage.plans.registry import ATTACKS
 
 
 def test_list_shows_every_attack_with_its_needs_and_paper() -> None:

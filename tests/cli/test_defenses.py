@@ -6,8 +6,8 @@ import json
 
 from typer.testing import CliRunner
 
-from seepage.audit import DEFENSES
 from seepage.cli.defenses import app
+from seepage.plans.registry import DEFENSES
 
 
 def test_list_shows_every_defence_with_its_options_and_paper() -> None:

@@ -42,7 +42,7 @@ def test_the_contract_holds(house: Path) -> None:
     [
         "from seepage.federation import Truth",
         "from seepage.metrics import Evaluator",
-        "import seepage.audit.runner",
+        "import seepage.studies.rows.running",
     ],
 )
 def test_an_attack_that_imports_the_truth_fails(house: Path, line: str) -> None:

@@ -15,9 +15,9 @@ import pytest
 import typer
 from typer.core import TyperGroup
 
-from seepage.audit.reproductions import TABLES, main_table
 from seepage.cli.main import app
 from seepage.data import clinic
+from seepage.reproductions import TABLES, main_table
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from seepage.audit.document import _not_run, threat_model
-from seepage.audit.plan import make_plan
-from seepage.audit.settings import Settings
+from seepage.runs.document import _not_run, threat_model
+from seepage.runs.plan import make_plan
+from seepage.studies.rows.settings import Settings
 
 
 def test_what_only_some_settings_know_is_said_so() -> None:

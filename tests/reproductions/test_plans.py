@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import seepage
-from seepage.audit import read_plan
+from seepage.runs import read_plan
 from tests import cases
 
 ROOT = Path(__file__).parents[2] / "reproductions"

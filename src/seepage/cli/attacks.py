@@ -21,7 +21,7 @@ def attacks() -> None:
 @app.command("list")
 def list_attacks(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
     """Show every attack, its options, what it needs, and its paper."""
-    from seepage.audit import ATTACKS, listed  # torch takes a second to load
+    from seepage.plans.registry import ATTACKS, listed  # torch takes a second to load
 
     print_catalogue(listed(ATTACKS), as_json=as_json)
 

@@ -130,7 +130,7 @@ def audit(
     deviation: Annotated[str, typer.Option(help="Tolerance from the client's deviation, or global.")] = "client",
 ) -> None:
     """Train a federation on a table, attack what the server sees, and report how much of the rows it reads back."""
-    from seepage.audit import (
+    from seepage.runs import (
         command_line,
         make_plan,
         open_sources,
@@ -219,10 +219,10 @@ def audit(
 
 def _property(request: Any, asked: dict[str, Any], jobs: int, out: str, as_json: bool) -> None:
     """Property inference: other models, another store, another page."""
-    from seepage.audit import open_source
-    from seepage.audit.property import PropertySettings, run_property_audit
+    from seepage.data.source import open_source
     from seepage.report import write_report
     from seepage.results.property import PropertyRun
+    from seepage.studies.property.running import PropertySettings, run_property_audit
 
     if asked["property_text"] is None:
         raise InputError("Whose share is asked? Say it with --property, as in --property \"sex == 'Female'\".")

@@ -17,7 +17,7 @@ def defenses() -> None:
 @app.command("list")
 def list_defenses(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
     """Show every defence, its options, and its paper."""
-    from seepage.audit import DEFENSES, listed  # torch takes a second to load
-    from seepage.audit.owner import listed_owners
+    from seepage.plans.registry import DEFENSES, listed  # torch takes a second to load
+    from seepage.studies.property.owner import listed_owners
 
     print_catalogue(listed(DEFENSES) + listed_owners(), as_json=as_json)

@@ -41,9 +41,9 @@ def explain(
     It counts rows, widths and steps; it trains and attacks nothing. Secure aggregation, the optimisers momentum and
     adam, and weight decay are covered by this algebra only: `seepage audit` does not simulate them.
     """
-    from seepage.audit import prepare
-    from seepage.audit.explain import explain as explained  # torch takes a second to load
-    from seepage.audit.source import open_source
+    from seepage.data.source import open_source
+    from seepage.runs import prepare
+    from seepage.studies.rows.explain import explain as explained  # torch takes a second to load
 
     fedavg: dict[str, Any] = {"local_rows": local_rows, "local_epochs": local_epochs}
     request, settings = prepare(

@@ -40,7 +40,7 @@ def gate(
     if run is not None:
         folder, summary = run, Run.open(run).summary()
     else:
-        from seepage.audit import make_plan, open_sources, read_plan  # torch takes seconds to load
+        from seepage.runs import make_plan, open_sources, read_plan  # torch takes seconds to load
 
         assert plan is not None
         whole = make_plan({"data": None} | read_plan(plan))

@@ -24,7 +24,7 @@ def plan() -> None:
 @app.command("validate")
 def validate(path: PlanFile) -> None:
     """Check a plan: every key and name, and every training against its table. Nothing is run or written."""
-    from seepage.audit.probe import impossible
+    from seepage.runs.probe import impossible
 
     whole, sources = _opened(path)
     wrong = impossible(whole, sources)
@@ -43,8 +43,8 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show what a plan would run, how long it would take, and how much memory."""
-    from seepage.audit.backends import cores
-    from seepage.audit.probe import estimate, impossible
+    from seepage.runs.backends import cores
+    from seepage.runs.probe import estimate, impossible
 
     whole, sources = _opened(path)
     wrong = impossible(whole, sources)
@@ -86,7 +86,7 @@ def show(
 
 
 def _opened(path: Path) -> tuple[Any, Any]:
-    from seepage.audit import make_plan, open_sources, read_plan
+    from seepage.runs import make_plan, open_sources, read_plan
 
     whole = make_plan({"data": None} | read_plan(path))
     return whole, open_sources(whole)

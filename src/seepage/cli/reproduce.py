@@ -53,7 +53,7 @@ def reproduce(
 
     Runs are kept below runs/ and gone on with when the command is started again.
     """
-    from seepage.audit import reproductions  # torch takes seconds
+    from seepage import reproductions  # torch takes seconds
 
     if sum((quick, scale is not None, models_per_class is not None)) > 1:
         raise InputError("Give one of --quick, --scale and --models-per-class.")

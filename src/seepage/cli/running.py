@@ -29,9 +29,9 @@ def run_whole(
 
     With ``strict`` nothing is run if a part cannot be; else that is told at the end.
     """
-    from seepage.audit import run
     from seepage.report import write_report
     from seepage.results import Run
+    from seepage.runs import run
 
     for note in dict.fromkeys(note for source in sources for note in source.notes):
         typer.echo(f"note: {note}", err=True)
@@ -73,7 +73,7 @@ def stop_if_broken(folder: Path) -> None:
 @contextmanager
 def workers(plan: Any, jobs: int | None, backend: str | None, scheduler: str | None) -> Iterator[Any]:
     """Where a plan runs: an audit without a grid here, others in as many processes as there are cores."""
-    from seepage.audit.backends import cores, open_backend
+    from seepage.runs.backends import cores, open_backend
 
     if jobs is not None and jobs < 1:
         raise InputError(f"--jobs is {jobs}; it must be at least 1.")

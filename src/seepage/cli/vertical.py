@@ -141,9 +141,9 @@ def compare(
 
 def run_plan(out: Path, *, jobs: int, **settings: Any) -> None:
     """Run a plan, show its table, write its report."""
-    from seepage.audit.vertical import VerticalPlan, run_vertical  # torch takes a second to load
     from seepage.report import write_report
     from seepage.results.vertical import VerticalRun
+    from seepage.studies.training.running import VerticalPlan, run_vertical  # torch takes a second to load
 
     plan = VerticalPlan(**settings)
     run = VerticalRun.open_or_create(out, asdict(plan))

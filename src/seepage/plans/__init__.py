@@ -1,0 +1,1 @@
+"""What users name: parts by name with their options."""

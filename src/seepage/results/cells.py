@@ -1,0 +1,127 @@
+"""What was tested, study by study: the coordinates of a cell.
+
+A cell is a frozen dataclass. Two records of equal cells are repetitions of one experiment. ``variant`` names what else
+differs between the settings of one plan (``labels_known=false``); it is empty if nothing does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+from typing import ClassVar, Protocol
+
+Coordinate = str | int | float
+
+
+class Cell(Protocol):
+    """What every cell has, whatever its study."""
+
+    study: ClassVar[str]
+
+    @property
+    def dataset(self) -> str: ...
+
+    @property
+    def variant(self) -> str: ...
+
+    @property
+    def id(self) -> str:
+        """A short stable name, the same on every machine."""
+        ...
+
+
+def coordinates(cell: Cell) -> dict[str, Coordinate]:
+    """The coordinates by name, in their order."""
+    found: dict[str, Coordinate] = asdict(cell)  # type: ignore[call-overload]
+    return found
+
+
+def _short(cell: Cell) -> str:
+    said = {key: value for key, value in coordinates(cell).items() if key != "variant" or value}
+    text = "\x1f".join(f"{key}={value}" for key, value in sorted(said.items()))
+    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class RowsCell:
+    """Clients' updates, attacked at one moment of the training by one attack."""
+
+    study: ClassVar[str] = "rows"
+    dataset: str
+    protocol: str
+    model: str
+    batch_size: int
+    attack_point: str
+    attack: str
+    defense: str = "none"
+    variant: str = ""
+
+    @property
+    def id(self) -> str:
+        return _short(self)
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class VerticalCell:
+    """Gradients of aligned batches, attacked by one attack."""
+
+    study: ClassVar[str] = "vertical"
+    dataset: str
+    model: str
+    people: int
+    batch_size: int
+    batches: int
+    attack_point: str
+    attack: str
+    defense: str = "none"
+    variant: str = ""
+
+    @property
+    def id(self) -> str:
+        return _short(self)
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class PropertyCell:
+    """One meta-model, and what it read of the target models."""
+
+    study: ClassVar[str] = "property"
+    dataset: str
+    property_text: str
+    observed: str
+    classes: int
+    loss: str
+    reader: str
+    hierarchy: str = ""  # 4x5: in two steps
+    defense: str = "none"
+    variant: str = ""
+
+    @property
+    def id(self) -> str:
+        return _short(self)
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class TrainingCell:
+    """Vertical training of one design; its repeats are trials with other splits and seeds."""
+
+    study: ClassVar[str] = "training"
+    dataset: str
+    design: str
+    guests: int
+    phases: str = "both"
+    failure_probability: float = 0.0
+    failure_method: str = "none"
+    variant: str = ""
+
+    @property
+    def id(self) -> str:
+        return _short(self)
+
+
+CELLS: dict[str, type[RowsCell] | type[VerticalCell] | type[PropertyCell] | type[TrainingCell]] = {
+    "rows": RowsCell,
+    "vertical": VerticalCell,
+    "property": PropertyCell,
+    "training": TrainingCell,
+}

@@ -1,0 +1,1 @@
+"""The study of properties: shares of rows, read from models."""

@@ -1,0 +1,1 @@
+"""The study of vertical training: TabVFL and its baselines."""

@@ -1,0 +1,1 @@
+"""The study of vertical gradients: rows read from gradients of aligned batches."""
