@@ -26,12 +26,12 @@ from seepage.models import (
     small_mlp,
     tableak_mlp,
 )
-from seepage.plans import registry as catalogue
+from seepage.plans import registry
 
 
 def shortened(name: str) -> Attack:
     """An attack of the catalogue with few steps and restarts."""
-    attack = catalogue.ATTACKS[name].make()
+    attack = registry.make("attack", name, "rows")
     if isinstance(attack, Exact):
         return replace(attack, steps=15, restarts=3, start_steps=15, starts=2, turns=2)
     return replace(attack, steps=15, restarts=min(attack.restarts, 3))
@@ -49,7 +49,7 @@ MODELS: dict[str, Architecture] = {
     "tabnet": TabNet(n_d=4, n_a=4, steps=2),
 }
 
-ATTACKS: dict[str, Attack] = {name: shortened(name) for name in catalogue.ATTACKS}
+ATTACKS: dict[str, Attack] = {part.name: shortened(part.name) for part in registry.parts_of("attack", "rows")}
 
 DEFENSES: dict[str, Defense] = {
     "none": Undefended(),

@@ -373,7 +373,7 @@ def test_clamped_numbers_stay_in_their_range() -> None:
     knows = Knowledge(ranges=True, statistics=True)
     point = simulate(protocol, cases.population("mlp"), knows, Streams(2)).points[0]
     space = point.observations[0].space
-    far = dataclasses.replace(matching(3), numbers=Clamped(), start=Gaussian(scale=100.0))
+    far = dataclasses.replace(matching(3), numbers=Clamped(), initial=Gaussian(scale=100.0))
     low, high = encoded_bounds(space)
     for claim in far(point.observations, Streams(0)):
         assert claim.rows is not None

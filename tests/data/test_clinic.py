@@ -11,7 +11,7 @@ from sklearn.model_selection import cross_val_score
 
 from seepage._core import InputError
 from seepage.data import Encoder, Table, clinic, infer_schema
-from seepage.data.clinic import HISTORY
+from seepage.data.clinic_table import HISTORY
 
 
 def test_the_same_seed_gives_the_same_table() -> None:

@@ -26,19 +26,25 @@ def gradient() -> Parameters:
     return {"weight": SIZE * torch.randn(40, 30, generator=draw), "bias": SIZE * torch.randn(40, generator=draw)}
 
 
+def sent_by(defense: FakeGradients, true: dict[str, Tensor], generator: torch.Generator) -> dict[str, Tensor]:
+    """What one client sends."""
+    sent = defense.protect({name: value[None] for name, value in true.items()}, generator)
+    return {name: value[0] for name, value in sent.items()}
+
+
 def by_size(value: Tensor) -> Tensor:
     return value.flatten().abs().argsort(descending=True, stable=True)
 
 
 def test_signs_and_ranks_are_kept_and_sizes_are_not() -> None:
     true = gradient()
-    sent = FakeGradients()(true, random())
+    sent = sent_by(FakeGradients(), true, random())
     for name, value in true.items():
         assert sent[name].shape == value.shape
         assert torch.equal(sent[name].sign(), value.sign())
         assert torch.equal(by_size(sent[name]), by_size(value))
     assert sent["weight"].square().mean().item() == pytest.approx(1.1, rel=0.15)
-    other = FakeGradients(deviation=0.1)(true, random())["weight"]
+    other = sent_by(FakeGradients(deviation=0.1), true, random())["weight"]
     assert other.square().mean().item() == pytest.approx(0.01, rel=0.15)
 
 
@@ -46,13 +52,13 @@ def test_numbers_do_not_depend_on_the_true_sizes() -> None:
     """Gradients with the same signs and ranks are hardly told apart: only the choice of the nearest differs."""
     true = {"w": gradient()["weight"]}
     bent = {"w": true["w"].sign() * true["w"].abs().sqrt()}
-    one, other = (FakeGradients(drawn=1)(each, random())["w"] for each in (true, bent))
+    one, other = (sent_by(FakeGradients(drawn=1), each, random())["w"] for each in (true, bent))
     assert torch.equal(one, other)
 
 
 def test_clipped_entries_are_the_true_ones_but_for_a_few() -> None:
     true = gradient()["weight"]
-    sent = FakeGradients(reading="clipped")({"w": true}, random())["w"]
+    sent = sent_by(FakeGradients(reading="clipped"), {"w": true}, random())["w"]
     assert (sent.abs() <= true.abs()).all()
     assert (sent * true >= 0).all()
     assert (sent == true).float().mean() > 0.95
@@ -60,7 +66,7 @@ def test_clipped_entries_are_the_true_ones_but_for_a_few() -> None:
 
 def test_as_printed_the_smaller_half_becomes_negative_and_large() -> None:
     true = gradient()["weight"]
-    sent = FakeGradients(reading="printed")({"w": true}, random())["w"].flatten()[by_size(true)]
+    sent = sent_by(FakeGradients(reading="printed"), {"w": true}, random())["w"].flatten()[by_size(true)]
     half = true.numel() // 2
     larger, smaller = sent[: half - 50], sent[half + 50 :]
     assert torch.equal(larger, true.flatten()[by_size(true)][: half - 50])
@@ -72,7 +78,7 @@ def test_as_printed_the_smaller_half_becomes_negative_and_large() -> None:
 @pytest.mark.parametrize("reading", ["placed", "clipped", "printed"])
 def test_the_same_numbers_give_the_same_gradient(reading: module.Reading) -> None:
     defense = FakeGradients(reading=reading, drawn=5)
-    one, same, other = (defense(gradient(), random(seed)) for seed in (1, 1, 2))
+    one, same, other = (sent_by(defense, gradient(), random(seed)) for seed in (1, 1, 2))
     assert all(torch.equal(one[name], same[name]) for name in one)
     assert any(not torch.equal(one[name], other[name]) for name in one)
 
@@ -80,14 +86,14 @@ def test_the_same_numbers_give_the_same_gradient(reading: module.Reading) -> Non
 @pytest.mark.parametrize("reading", ["placed", "clipped", "printed"])
 @pytest.mark.parametrize("value", [torch.zeros(3, 2), torch.ones(1), torch.zeros(()), torch.rand(4).double()])
 def test_any_tensor_is_one_of_its_kind(reading: module.Reading, value: Tensor) -> None:
-    sent = FakeGradients(reading=reading)({"w": value}, random())["w"]
+    sent = sent_by(FakeGradients(reading=reading), {"w": value}, random())["w"]
     assert (sent.shape, sent.dtype) == (value.shape, value.dtype)
     assert sent.isfinite().all()
 
 
 def distance(defense: FakeGradients, seed: int) -> float:
     true = gradient()["bias"]
-    return float((defense({"b": true}, random(seed))["b"] - true).norm())
+    return float((sent_by(defense, {"b": true}, random(seed))["b"] - true).norm())
 
 
 def test_of_more_candidates_the_nearest_is_nearer() -> None:
@@ -108,9 +114,9 @@ def test_candidates_are_drawn_again_until_one_is_near() -> None:
 
 def test_long_tensors_have_fewer_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     true = gradient()
-    single = FakeGradients(drawn=1)(true, random())
+    single = sent_by(FakeGradients(drawn=1), true, random())
     monkeypatch.setattr(module, "BUDGET", 10)
-    limited = FakeGradients(drawn=1000)(true, random())
+    limited = sent_by(FakeGradients(drawn=1000), true, random())
     assert all(torch.equal(single[name], limited[name]) for name in true)
 
 

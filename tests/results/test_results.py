@@ -17,26 +17,39 @@ from seepage.results import (
     BUCKETS,
     PRIOR,
     WHOLE,
-    Cell,
     Interval,
     Kind,
     Measure,
     Record,
+    RowsCell,
     Run,
-    Summary,
+    Trials,
     bootstrap,
+    parse_summary,
     places,
-    summarise_cells,
+    read_summary,
 )
 from seepage.results.interval import bootstrap_columns
+from seepage.results.rows import RowsResult, RowsSummary, rows_results
+from seepage.results.summary import Column, Dataset, ThreatModel
 
-CELL = Cell(
+CELL = RowsCell(
     dataset="adult", protocol="fedsgd", model="mlp", batch_size=8, attack_point="final", attack="gradient_matching"
 )
-COLUMNS = [{"name": "age", "kind": "numeric", "cardinality": None, "sensitive": False}]
+COLUMNS = (Column(name="age", kind="numeric"),)
 
 
-def record(accuracy: float | None, *, client: int = 0, outcome: str = "ok", cell: Cell = CELL) -> Record:
+def mean(interval: Interval | None) -> float:
+    assert interval is not None
+    return interval.mean
+
+
+def summed(records: list[Record]) -> RowsResult:
+    (cell,) = rows_results([Trials.of(records)], COLUMNS)
+    return cell
+
+
+def record(accuracy: float | None, *, client: int = 0, outcome: str = "ok", cell: RowsCell = CELL) -> Record:
     values = {}
     if accuracy is not None:
         for source in (ATTACK, *BASELINES):
@@ -78,49 +91,67 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says(count: int, lea
 
 def test_failed_trials_are_counted_and_never_averaged() -> None:
     records = [record(0.9), record(0.7, client=1), record(None, client=2, outcome="diverged")]
-    (cell,) = summarise_cells(records, COLUMNS)
-    assert cell["trials"] == 3
-    assert cell["failed"] == 1
-    assert cell["outcome"] == "ok"
-    assert cell["outcomes"] == {"diverged": 1, "ok": 2}
-    assert cell["metrics"]["accuracy"]["mean"] == pytest.approx(0.8)
-    assert cell["gain"]["prior"]["mean"] == pytest.approx(0.55)
-    assert cell["rows"] == 16
-    assert cell["rows_exact"] == 8
-    assert cell["rows_guessed"] == 4
-    assert cell["emr_gain"]["prior"]["mean"] == pytest.approx(0.25)
-    assert cell["metrics"]["accuracy_cat"] is None
-    assert cell["columns"][0]["attack"]["mean"] == pytest.approx(0.8)
+    cell = summed(records)
+    assert cell.trials == 3
+    assert cell.failed == 1
+    assert cell.outcome == "ok"
+    assert cell.outcomes == {"diverged": 1, "ok": 2}
+    assert mean(cell.metrics["accuracy"]) == pytest.approx(0.8)
+    assert mean(cell.gain["prior"]) == pytest.approx(0.55)
+    assert cell.rows == 16
+    assert cell.rows_exact == 8
+    assert cell.rows_guessed == 4
+    assert mean(cell.emr_gain["prior"]) == pytest.approx(0.25)
+    assert cell.metrics["accuracy_cat"] is None
+    assert mean(cell.columns[0].attack) == pytest.approx(0.8)
 
 
 def test_a_cell_of_failures_says_so_and_has_no_number() -> None:
-    (cell,) = summarise_cells([record(None, outcome="diverged"), record(None, outcome="diverged")], COLUMNS)
-    assert cell["outcome"] == "diverged"
-    assert cell["failed"] == 2
-    assert cell["metrics"] == {}
-    assert cell["baselines"] == {"prior": None, "uniform": None, "marginal": None}
-    assert cell["rows"] == 0
+    cell = summed([record(None, outcome="diverged"), record(None, outcome="diverged")])
+    assert cell.outcome == "diverged"
+    assert cell.failed == 2
+    assert cell.metrics == {}
+    assert cell.baselines == {"prior": None, "uniform": None, "marginal": None}
+    assert cell.rows == 0
 
 
 def test_cell_ids_are_stable() -> None:
     assert len(CELL.id) == 12
-    assert CELL.id == Cell(**vars(CELL)).id
-    assert CELL.id != Cell(**(vars(CELL) | {"batch_size": 16})).id
+    assert CELL.id == RowsCell(**vars(CELL)).id
+    assert CELL.id != dataclasses.replace(CELL, batch_size=16).id
 
 
 def test_records_survive_the_store(tmp_path: Path) -> None:
     run = Run.create(tmp_path / "run", {"a": 1})
-    records = [record(0.9), record(None, client=1, outcome="failed")]
-    run.add(records)
-    back = Run.open(tmp_path / "run").records()
-    assert [r.outcome for r in back] == ["ok", "failed"]
-    assert back[0].cell == CELL
-    assert back[0].values.keys() == records[0].values.keys()
-    assert back[0].values[Measure(ATTACK, WHOLE, "accuracy")] == 0.9
-    assert not back[1].scored
+    records = [record(0.9), record(None, client=1, outcome="failed"), record(0.7, client=2)]
+    name, _ = run.add(records)
+    (back,) = Run.open(tmp_path / "run").trials([name])
+    assert back.heads["outcome"].to_list() == ["ok", "failed", "ok"]
+    assert back.cell == CELL
+    assert set(back.measures) == set(records[0].values)
+    assert back.column(Measure(ATTACK, WHOLE, "accuracy")).tolist() == [0.9, 0.7]
+    assert back.scored.tolist() == [True, False, True]
     frame = pl.read_parquet(tmp_path / "run" / "records" / "*.parquet")
-    assert {"dataset", "batch_size", "source", "scope", "metric", "value"} <= set(frame.columns)
+    assert {"study", "dataset", "batch_size", "source", "scope", "metric", "value"} <= set(frame.columns)
     assert not list((tmp_path / "run").rglob("*.tmp"))
+
+
+VALUES = st.dictionaries(st.sampled_from("abcd"), st.one_of(st.floats(-1, 1), st.just(float("nan"))), max_size=4)
+
+
+@given(st.lists(VALUES, min_size=1, max_size=5))
+def test_trials_are_the_same_after_the_store_whatever_was_measured(every: list[dict[str, float]]) -> None:
+    records = [
+        Record(cell=CELL, client=number, outcome="ok" if values else "diverged",
+               values={Measure(ATTACK, WHOLE, name): value for name, value in values.items()})
+        for number, values in enumerate(every)
+    ]  # fmt: skip
+    before = Trials.of(records)
+    after = Trials.from_frame(before.to_frame())
+    assert after.scored.tolist() == [bool(values) for values in every]
+    for measure in before.measures:
+        np.testing.assert_array_equal(after.column(measure), before.column(measure))
+    assert rows_results([after], COLUMNS) == rows_results([before], COLUMNS)
 
 
 def test_a_folder_in_use_is_not_touched(tmp_path: Path) -> None:
@@ -141,24 +172,46 @@ def test_an_unfinished_run_and_a_foreign_folder_are_named(tmp_path: Path) -> Non
         Run.open(tmp_path)
     run = Run.create(tmp_path / "run", {})
     with pytest.raises(InputError, match="not finished"):
-        run.summary()
+        read_summary(run)
 
 
-def test_a_summary_of_another_version_is_refused() -> None:
+def a_summary(*cells: RowsResult) -> RowsSummary:
+    return RowsSummary(
+        name="run",
+        seed=0,
+        versions={},
+        settings={},
+        command="",
+        dataset=Dataset(name="<adult>", rows=9, target="income", task="binary"),
+        threat_model=ThreatModel(),
+        cells=cells,
+    )
+
+
+def test_a_summary_of_another_version_or_damaged_is_one_sentence() -> None:
     with pytest.raises(InputError, match="schema version 99"):
-        Summary.from_json(json.dumps({"schema_version": 99}))
-    with pytest.raises(InputError, match="not valid JSON"):
-        Summary.from_json("{")
+        parse_summary(json.dumps({"schema_version": 99}))
+    with pytest.raises(InputError, match="schema version 1; this Seepage reads version 2"):
+        parse_summary(json.dumps({"schema_version": 1, "cells": []}))
+    with pytest.raises(InputError, match="schema version None"):
+        parse_summary("[]")
+    with pytest.raises(InputError, match="study 'rowz'"):
+        parse_summary(json.dumps({"schema_version": 2, "study": "rowz"}))
+    document = json.loads(a_summary().to_json())
+    with pytest.raises(InputError, match=r"dataset\.rows: .*Run it again"):
+        parse_summary(json.dumps(document | {"dataset": document["dataset"] | {"rows": "many"}}))
+    for text in ("{", "\x00", b"\xff\xfe"):
+        with pytest.raises(InputError, match="not valid JSON"):
+            parse_summary(text)
 
 
-def test_a_summary_shows_itself() -> None:
-    cells = summarise_cells([record(0.9), record(0.8)], COLUMNS)
-    summary = Summary({"schema_version": 1, "dataset": {"name": "<adult>"}, "cells": cells, "utility": []})
+def test_a_summary_shows_itself_and_is_read_back() -> None:
+    summary = a_summary(summed([record(0.9), record(0.8)]))
     assert "0.85" in str(summary)
     page = summary._repr_html_()
     assert "&lt;adult&gt;" in page
     assert "gradient_matching" in page
-    assert Summary.from_json(summary.to_json()).cells == summary.cells
+    assert parse_summary(summary.to_json()) == summary
 
 
 def doubting(client: int, cells: int, accuracy: float, **more: float) -> Record:
@@ -172,19 +225,22 @@ def doubting(client: int, cells: int, accuracy: float, **more: float) -> Record:
 
 def test_buckets_are_pooled_over_all_their_cells() -> None:
     records = [record(0.9), doubting(1, 30, 0.5, doubt_cat=0.1), doubting(2, 10, 1.0, doubt_cat=0.3)]
-    (cell,) = summarise_cells(records, COLUMNS)
-    (bucket,) = cell["doubt"]
-    assert (bucket["kind"], bucket["low"], bucket["high"], bucket["cells"]) == ("categorical", 0.0, 0.2, 40)
-    assert bucket["attack"]["mean"] == pytest.approx(25 / 40)
-    assert bucket["prior"] == bucket["attack"]
-    assert 0.5 <= bucket["attack"]["low"] <= bucket["attack"]["high"] <= 1.0
-    assert cell["metrics"]["doubt_cat"]["mean"] == pytest.approx(0.2)  # the first batch had none
-    json.dumps(cell, allow_nan=False)
+    cell = summed(records)
+    (bucket,) = cell.doubt
+    assert bucket.attack is not None
+    assert (bucket.kind, bucket.low, bucket.high, bucket.cells) == ("categorical", 0.0, 0.2, 40)
+    assert bucket.attack.mean == pytest.approx(25 / 40)
+    assert bucket.prior == bucket.attack
+    assert bucket.attack.low is not None
+    assert bucket.attack.high is not None
+    assert 0.5 <= bucket.attack.low <= bucket.attack.high <= 1.0
+    assert mean(cell.metrics["doubt_cat"]) == pytest.approx(0.2)  # the first batch had none
+    assert json.loads(cell.model_dump_json())["doubt"][0]["cells"] == 40
 
 
 def test_without_doubt_there_are_no_buckets() -> None:
-    (cell,) = summarise_cells([record(0.9)], COLUMNS)
-    assert cell["doubt"] == []
+    cell = summed([record(0.9)])
+    assert cell.doubt == ()
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=9), st.integers(1, 50))

@@ -3,6 +3,7 @@
     SeepageError            everything raised on purpose
     └── InputError          the user's input; one clear sentence, exit code 2
         ├── FetchError      a data set could not be had; says the other ways
+        ├── NotApplicable   an attack says that it does not apply to this set-up
         └── DiskFull        nothing more can be written; what is finished is kept
 
 Anything else is a bug of ours and keeps its traceback.
@@ -24,6 +25,10 @@ class InputError(SeepageError):
 
 class FetchError(InputError):
     """A data set could not be fetched, or what came is not what was promised."""
+
+
+class NotApplicable(InputError):
+    """An attack says that it does not apply to this set-up. It is no failure, and no evidence of privacy."""
 
 
 class DiskFull(InputError):

@@ -11,5 +11,14 @@ class Progress(Protocol):
     def __call__(self, label: str, done: int, total: int, note: str = "") -> None: ...
 
 
+def under(context: str, progress: Progress) -> Progress:
+    """The same with what the work is for in front of every label."""
+
+    def told(label: str, done: int, total: int, note: str = "") -> None:
+        progress(f"{context}: {label}", done, total, note)
+
+    return told
+
+
 def silent(label: str, done: int, total: int, note: str = "") -> None:
     """Nobody listens."""

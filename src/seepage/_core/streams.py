@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -35,4 +37,6 @@ class Streams:
 
     def numpy(self, *names: str | int) -> np.random.Generator:
         """The numpy generator of this name."""
+        import numpy as np  # help must be there at once
+
         return np.random.default_rng(self.integer(*names))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from types import TracebackType
-from typing import Any
 
 from rich import box
-from rich.console import Console, JustifyMethod
+from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
     BarColumn,
@@ -22,8 +22,11 @@ from rich.progress import (
 from rich.table import Table
 
 from seepage.report.words import spec
-from seepage.results import Summary
-from seepage.results.summary import best_guess
+from seepage.results import Interval, Summary
+from seepage.results.cells import Coordinate
+from seepage.results.property import PropertySummary
+from seepage.results.rows import RowsResult
+from seepage.results.vertical import VerticalResult
 
 console = Console(width=None if sys.stdout.isatty() else 160)  # a pipe has no edge to wrap at
 errors = Console(stderr=True)
@@ -68,109 +71,106 @@ class ProgressBars:
 
 
 def print_summary(summary: Summary) -> None:
-    """The table of cells: what was read back, and what guessing gets."""
-    dataset, settings = summary.document["dataset"], summary.document["settings"]
-    trials = max((cell["trials"] for cell in summary.cells), default=0)
-    tested = {
-        name: list(dict.fromkeys(cell.get(name, "") for cell in summary.cells))
-        for name in ("dataset", "protocol", "model", "defense", "attack", "variant")
-    }
-    defended = "" if tested["defense"] == ["none"] else f"defence {', '.join(tested['defense'])}, "
-    protocols = ", ".join(tested["protocol"]) or settings["protocol"]
-    console.print(
-        f"{dataset['name']}: {dataset['rows']:,} rows, {len(dataset['columns'])} columns. {protocols}, "
-        f"model {', '.join(tested['model'])}, {defended}attack {', '.join(tested['attack'])}, "
-        f"{trials} attacked batches per line.",
-        highlight=False,
-        soft_wrap=True,
-        markup=False,
-    )
-    columns = {name: justify for name, justify in COLUMNS.items() if len(tested.get(name, ("one", "more"))) > 1}
+    """What came out, in a table: of rows what was read back, and what guessing gets; of other studies their numbers."""
+    cells = [cell for cell in summary.cells if isinstance(cell, RowsResult | VerticalResult)]
+    console.print(_heading(summary), highlight=False, soft_wrap=True, markup=False)
+    if cells or summary.study in ("rows", "vertical"):
+        console.print(_read_table(cells))
+        return
+    headings, lines = summary.lines()
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading, justify in columns.items():
-        table.add_column(heading, justify=justify, no_wrap=heading not in tested)
-    for cell in summary.cells:
-        name, guess = best_guess(cell)
-        line = {
-            "dataset": cell["dataset"],
-            "protocol": cell["protocol"],
-            "variant": cell.get("variant") or "as given",
-            "model": spec(cell["model"]),
-            "defense": spec(cell["defense"], bare=True),
-            "batch": str(cell["batch_size"]),
-            "point": cell["attack_point"],
-            "attack": spec(cell["attack"]),
-            "cells read": percent(cell["metrics"].get("accuracy")),
-            "best guess": f"{percent(guess, spread=False)} {name}",
-            "rows exact": f"{cell['rows_exact']} of {cell['rows']}",
-            "guessed": str(cell["rows_guessed"]),
-            "outcome": cell["outcome"] + (f", {cell['failed']} failed" if cell["failed"] else ""),
-        }
-        table.add_row(*(escape(line[name]) for name in columns))
+    for heading in headings:
+        table.add_column(heading)
+    for line in lines:
+        table.add_row(*(escape(word) for word in line))
     console.print(table)
+    if isinstance(summary, PropertySummary):
+        console.print(_cost_table(summary))
 
 
-COLUMNS: dict[str, JustifyMethod] = {
-    "dataset": "left",
-    "protocol": "left",
-    "model": "left",
-    "defense": "left",
-    "batch": "right",
-    "point": "left",
-    "attack": "left",
-    "variant": "left",
-    "cells read": "right",
-    "best guess": "right",
-    "rows exact": "right",
-    "guessed": "right",
-    "outcome": "left",
-}
+def _heading(summary: Summary) -> str:
+    """The table, and what all lines have in common."""
+    dataset = summary.dataset
+    trials = max((cell.trials for cell in summary.cells), default=0)
+    words = [f"{dataset.name}: {_counted(dataset.rows, 'row')}, {_counted(len(dataset.columns), 'column')}."]
+    if isinstance(summary, PropertySummary) and summary.cells and summary.models:
+        made, first = summary.models[0], summary.cells[0]
+        words.append(
+            f"The share of rows with {first.property_text}, read from the {first.observed} of "
+            f"{_counted(made.targets, 'model')} after {_counted(made.shadows, 'shadow model')}."
+        )
+    else:
+        common = [
+            f"{name.replace('_', ' ')} {values.pop()}"
+            for name in ("protocol", "model", "defense", "attack")
+            if len(values := {str(cell.place[name]) for cell in summary.cells if name in cell.place}) == 1
+        ]
+        words.append(f"{', '.join(common)}; {_counted(trials, _TRIAL[summary.study])} per line.".lstrip("; "))
+    return " ".join(words)
 
 
-def percent(interval: dict[str, float | None] | None, *, spread: bool = True) -> str:
-    """``81 % (76-86)``."""
-    if interval is None or interval["mean"] is None:
-        return "-"
-    mean = f"{100 * interval['mean']:.0f} %"
-    if not spread or interval["low"] is None or interval["high"] is None:
-        return mean
-    return f"{mean} ({100 * interval['low']:.0f}-{100 * interval['high']:.0f})"
+_TRIAL = {"rows": "attacked batch", "vertical": "recovery", "training": "run", "property": "model"}
 
 
-def print_property(summary: dict[str, Any]) -> None:
-    """Property inference in the terminal: accuracy of every meta-model beside guessing."""
-    table = Table(box=box.SIMPLE)
-    for name in ("defence", "classes", "loss", "accuracy", "95 %", "guessing", "squared error", "guessing"):
-        table.add_column(name, justify="left" if name in {"defence", "loss"} else "right")
-    for cell in summary["cells"]:
-        found = cell["accuracy"]
-        spread = "" if found["low"] is None else f"{found['low']:.0%} to {found['high']:.0%}"
+def _counted(number: int, word: str) -> str:
+    several = {"attacked batch": "attacked batches", "recovery": "recoveries"}.get(word, f"{word}s")
+    return f"{number:,} {word if number == 1 else several}"
+
+
+def _read_table(cells: Sequence[RowsResult | VerticalResult]) -> Table:
+    """What was read of rows; coordinates that are the same in all lines are not said."""
+    names = list(dict.fromkeys(name for cell in cells for name in cell.place))
+    varying = [name for name in names if len({cell.place[name] for cell in cells}) > 1 or name in _ALWAYS]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in varying:
+        table.add_column(_SHORT.get(name, name), justify="right" if name in _NUMBERS else "left")
+    for heading in ("cells read", "best guess", "rows exact", "guessed", "outcome"):
+        table.add_column(heading, justify="left" if heading == "outcome" else "right", no_wrap=True)
+    for cell in cells:
+        name, guess = cell.best_guess
         table.add_row(
-            cell["defense"],
-            str(cell["classes"]),
-            f"{cell['loss']} {cell['hierarchy']}".strip(),
-            f"{found['mean']:.0%}",
-            spread,
-            f"{max(cell['chance'], cell['most_frequent']):.0%}",
-            f"{cell['mse']['mean']:.3g}",
-            f"{cell['guessing_mse']:.3g}",
+            *(escape(_word(each, cell.place[each])) for each in varying),
+            percent(cell.metrics.get("accuracy")),
+            f"{percent(guess, spread=False)} {name}",
+            f"{cell.rows_exact} of {cell.rows}",
+            str(cell.rows_guessed),
+            cell.outcome + (f", {cell.failed} failed" if cell.failed else ""),
         )
-    made = summary["models"][0]
-    console.print(
-        f"{summary['dataset']['name']}: the share of rows with {summary['settings']['property_text']}, read from the "
-        f"{summary['settings']['observed']} of {made['targets']:,} models after {made['shadows']:,} shadow models.",
-        highlight=False,
-    )
-    console.print(table)
-    costs = Table(box=box.SIMPLE)
+    return table
+
+
+_ALWAYS = ("batch_size", "attack_point")
+_SHORT = {"batch_size": "batch", "attack_point": "point"}
+_NUMBERS = ("batch_size", "people", "batches")
+
+
+def _word(name: str, value: Coordinate) -> str:
+    if name in ("model", "attack", "defense"):
+        return spec(str(value), bare=name == "defense")
+    return str(value) or "as given"
+
+
+def percent(interval: Interval | None, *, spread: bool = True) -> str:
+    """``81 % (76-86)``."""
+    if interval is None:
+        return "-"
+    mean = f"{100 * interval.mean:.0f} %"
+    if not spread or interval.low is None or interval.high is None:
+        return mean
+    return f"{mean} ({100 * interval.low:.0f}-{100 * interval.high:.0f})"
+
+
+def _cost_table(summary: PropertySummary) -> Table:
+    """What defences cost the owners of models."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("defence", "model's accuracy", "balanced", "rows trained on", "epsilon"):
-        costs.add_column(name, justify="left" if name == "defence" else "right")
-    for each in summary["models"]:
-        costs.add_row(
-            each["defense"],
-            f"{each['target_accuracy']['mean']:.1%}",
-            f"{each['target_balanced_accuracy']['mean']:.1%}",
-            f"{each['rows_trained']:,} of {each['rows_held']:,}",
-            "-" if each["epsilon"] is None else f"{each['epsilon']:.2g}",
+        table.add_column(name, justify="left" if name == "defence" else "right")
+    for each in summary.models:
+        table.add_row(
+            each.defense,
+            f"{each.target_accuracy.mean:.1%}",
+            f"{each.target_balanced_accuracy.mean:.1%}",
+            f"{each.rows_trained:,} of {each.rows_held:,}",
+            "-" if each.epsilon is None else f"{each.epsilon:.2g}",
         )
-    console.print(costs)
+    return table

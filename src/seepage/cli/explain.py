@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
-from rich import box
-from rich.table import Table
 
-from seepage.cli.console import console
-from seepage.cli.options import integers, names
-from seepage.report.words import spec
+if TYPE_CHECKING:
+    from seepage.results.rows import Applicability
 
 _COLOURS = {"works": "red", "partly": "yellow", "cannot": "dim"}  # not green: it is no proof of privacy
 
@@ -21,12 +18,12 @@ def explain(
         str, typer.Option(help="A data set's name, or a CSV or Parquet file. Only the sizes of its columns are used.")
     ] = "adult",
     target: Annotated[str | None, typer.Option(help="The column to predict; named data sets know theirs.")] = None,
-    model: Annotated[str, typer.Option(help="As in `seepage audit`; several with commas.")] = "mlp",
+    model: Annotated[str, typer.Option(help="As in `seepage audit`; several, separated by commas.")] = "mlp",
     protocol: Annotated[str, typer.Option(help="fedsgd or fedavg.")] = "fedsgd",
-    batch_size: Annotated[str, typer.Option(help="Rows of a mini batch; several with commas.")] = "8",
-    local_epochs: Annotated[int, typer.Option(help="fedavg: passes over the rows before sending.")] = 1,
-    local_rows: Annotated[int, typer.Option(help="fedavg: rows each client works on.")] = 32,
-    defense: Annotated[str, typer.Option(help="As in `seepage audit`; several with commas.")] = "none",
+    batch_size: Annotated[str, typer.Option(help="Rows of a mini batch; several, separated by commas.")] = "8",
+    local_epochs: Annotated[int | None, typer.Option(help="fedavg: passes over the rows before sending.")] = None,
+    local_rows: Annotated[int | None, typer.Option(help="fedavg: rows each client works on.")] = None,
+    defense: Annotated[str, typer.Option(help="As in `seepage audit`; several, separated by commas.")] = "none",
     clients_aggregated: Annotated[
         int, typer.Option(help="Clients whose updates the server only sees added up (secure aggregation).")
     ] = 1,
@@ -41,46 +38,58 @@ def explain(
     It counts rows, widths and steps; it trains and attacks nothing. Secure aggregation, the optimisers momentum and
     adam, and weight decay are covered by this algebra only: `seepage audit` does not simulate them.
     """
-    from seepage.data.source import open_source
-    from seepage.runs import prepare
-    from seepage.studies.rows.explain import explain as explained  # torch takes a second to load
+    from seepage.runs import make_plan, open_sources  # torch takes a second to load
+    from seepage.studies.rows.explain import explain as explained
 
-    fedavg: dict[str, Any] = {"local_rows": local_rows, "local_epochs": local_epochs}
-    request, settings = prepare(
-        {"data": data, "target": target, "protocol": protocol, "models": names(model), "defenses": names(defense)}
-        | {"batch_sizes": integers("--batch-size", batch_size), "standardise_onehot": standardise_onehot}
+    fedavg = {"local_rows": local_rows, "local_epochs": local_epochs}
+    plan = make_plan(
+        {
+            "data": data,
+            "target": target,
+            "protocol": protocol,
+            "models": model.split(","),
+            "defenses": defense.split(","),
+        }
+        | {"batch_sizes": batch_size.split(","), "standardise_onehot": standardise_onehot}
         | {"local_statistics": not global_statistics}
-        | fedavg
+        | {name: value for name, value in fedavg.items() if value is not None}
     )
     entries = explained(
-        open_source(request),
-        settings,
+        cast(Any, open_sources(plan)[0]),
+        cast(Any, plan.variants[0].settings),
         clients=clients_aggregated,
         optimiser=cast(Any, optimiser),  # a wrong name is told by the set-up, with the nearest one
         weight_decay=weight_decay,
     )
     if as_json:
-        typer.echo(json.dumps(entries, indent=2))
+        typer.echo(json.dumps([entry.model_dump(mode="json") for entry in entries], indent=2))
         return
     for entry in entries:
         _print(entry)
 
 
-def _print(entry: dict[str, Any]) -> None:
-    defended = "" if entry["defense"] == "none" else f", defence {spec(entry['defense'], bare=True)}"
-    rows, steps = (f"{entry[name]:,} {name if entry[name] > 1 else name[:-1]}" for name in ("rows", "steps"))
-    title = f"{spec(entry['model'])}, {entry['protocol']}, batch size {entry['batch_size']}{defended}"
-    say(f"{title}: {rows} and {steps} behind what the server sees.")
+def _print(entry: Applicability) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from seepage.cli.console import console
+    from seepage.report.words import spec
+
+    def say(text: str) -> None:
+        console.print(text, highlight=False, soft_wrap=True, markup=False)
+
+    defended = "" if entry.defense == "none" else f", defence {spec(entry.defense, bare=True)}"
+    behind = [
+        f"{count:,} {word if count > 1 else word[:-1]}"
+        for count, word in ((entry.rows, "rows"), (entry.steps, "steps"))
+    ]
+    title = f"{spec(entry.model)}, {entry.protocol}, batch size {entry.batch_size}{defended}"
+    say(f"{title}: {behind[0]} and {behind[1]} behind what the server sees.")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("attack", "verdict", "why"):
         table.add_column(heading, no_wrap=heading == "verdict")
-    for finding in entry["findings"]:
-        colour = _COLOURS[finding["verdict"]]
-        table.add_row(finding["what"], f"[{colour}]{finding['verdict']}[/{colour}]", finding["why"])
+    for finding in entry.findings:
+        colour = _COLOURS[finding.verdict]
+        table.add_row(finding.what, f"[{colour}]{finding.verdict}[/{colour}]", finding.why)
     console.print(table)
-    say(f"{entry['stops']}\n")
-
-
-def say(text: str) -> None:
-    """A line of text as it is."""
-    console.print(text, highlight=False, soft_wrap=True, markup=False)
+    say(f"{entry.stops}\n")

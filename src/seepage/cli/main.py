@@ -1,4 +1,4 @@
-"""The command line: `seepage COMMAND`. One file per command."""
+"""The command line: `seepage COMMAND`. One file per command; the options of studies come from their settings."""
 
 from __future__ import annotations
 
@@ -9,29 +9,54 @@ import typer
 
 from seepage import __version__
 from seepage._core import InputError
-from seepage.cli import attacks, audit, compare, data, defenses, env, gate, plan, report, reproduce, serve, vertical
+from seepage.cli import compare, data, env, gate, plan, report, serve
+from seepage.cli.explain import explain
+from seepage.cli.grouped import GroupedCommand, GroupedGroup, OrderedGroup
+from seepage.cli.parts import parts_app
+from seepage.cli.study import make_command
 
 app = typer.Typer(
     name="seepage",
+    cls=OrderedGroup,
     help="How much of your private table can another party read back from federated learning?",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("audit")(audit.audit)
-app.command("report")(report.report)
-app.command("reproduce")(reproduce.reproduce)
+
+AUDIT = (
+    "Train a federation on a table, attack what the server sees, and report how much of the rows it reads back.\n\n"
+    "Other studies have commands of their own: `seepage audit property` (what share of the rows has a property) and "
+    "`seepage audit vertical` (rows read from gradients of aligned batches)."
+)
+PROPERTY = "Find out how finely the share of rows with a property can be read from a model, an update or a gradient."
+VERTICAL = "Let a server watch the gradients of batches of aligned people, and report whose rows it reads back."
+TRAIN = (
+    "Train one model over several parties' columns (TabVFL and its baselines), judge it, and report.\n\n"
+    "A single training saves its model in OUT/model, one folder for each party."
+)
+
+audit = typer.Typer(cls=GroupedGroup, invoke_without_command=True, rich_markup_mode=None)
+audit.callback(cls=GroupedGroup, invoke_without_command=True)(make_command("rows", AUDIT))
+audit.command("property", cls=GroupedCommand)(make_command("property", PROPERTY))
+audit.command("vertical", cls=GroupedCommand)(make_command("vertical", VERTICAL))
+app.add_typer(audit, name="audit")
+app.command("train", cls=GroupedCommand)(make_command("training", TRAIN))
+app.add_typer(plan.app, name="plan")
 app.command("gate")(gate.gate)
+app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("export")(compare.export)
 app.command("serve")(serve.serve)
-app.command("env")(env.env)
-app.add_typer(plan.app, name="plan")
 app.add_typer(data.app, name="data")
-app.add_typer(attacks.app, name="attacks")
-app.add_typer(defenses.app, name="defenses")
-app.add_typer(vertical.app, name="vertical")
+attacks = parts_app("attack")
+attacks.command("explain")(explain)
+app.add_typer(attacks, name="attacks")
+for kind, name in {"defence": "defenses", "model": "models", "reader": "readers", "loss": "losses"}.items():
+    app.add_typer(parts_app(kind), name=name)
+app.add_typer(parts_app("design"), name="designs")
+app.command("env")(env.env)
 
 
 def _version(value: bool) -> None:

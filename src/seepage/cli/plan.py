@@ -3,34 +3,38 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
-from rich.table import Table
 
-from seepage.cli.console import ProgressBars, console
+if TYPE_CHECKING:
+    from seepage.runs import Plan
+    from seepage.studies.study import Opened
 
-app = typer.Typer(help="Plans: audits in a TOML file, with grids.", no_args_is_help=True)
+app = typer.Typer(help="Plans: runs in a TOML file, with grids.", no_args_is_help=True)
 PlanFile = Annotated[Path, typer.Argument(help="The plan, a TOML file.")]
 
 
 @app.callback()
 def plan() -> None:
-    """Plans: audits in a TOML file, with grids."""
+    """Plans: runs in a TOML file, with grids."""
 
 
 @app.command("validate")
 def validate(path: PlanFile) -> None:
-    """Check a plan: every key and name, and every training against its table. Nothing is run or written."""
+    """Check a plan: every key and name, and every task against its table. Nothing is run or written."""
     from seepage.runs.probe import impossible
 
-    whole, sources = _opened(path)
-    wrong = impossible(whole, sources)
-    typer.echo(f"{path}: {len(whole.tasks)} trainings in {len(whole.variants)} variants, {len(wrong)} cannot be run.")
+    made, sources = _opened(path)
+    wrong = impossible(made, sources)
+    typer.echo(
+        f"{path}: study {made.study.name}, {_counted(len(made.tasks), 'task')} in "
+        f"{_counted(len(made.variants), 'variant')}, {len(wrong)} cannot be run."
+    )
     for each in wrong:
-        typer.echo(f"  {_said(each.task)}: {each.reason}")
+        typer.echo(f"  {each.task.label}: {each.reason}")
     if wrong:
         raise typer.Exit(1)
 
@@ -43,59 +47,69 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show what a plan would run, how long it would take, and how much memory."""
+    from seepage.cli.console import ProgressBars, console
     from seepage.runs.backends import cores
     from seepage.runs.probe import estimate, impossible
 
-    whole, sources = _opened(path)
-    wrong = impossible(whole, sources)
+    made, sources = _opened(path)
+    wrong = impossible(made, sources)
     amount = jobs or cores()
     with ProgressBars() as bars:
-        found = estimate(whole, sources, limit=probe, skip=wrong, progress=bars) if probe > 0 else None
-    facts = {
-        "trainings": len(whole.tasks),
-        "impossible": [{"training": _said(each.task), "reason": each.reason} for each in wrong],
-        "cells": found.cells if found else None,
-        "seconds": found.wall(amount) if found else None,
-        "memory_bytes": found.memory * min(amount, max(found.tasks, 1)) if found else None,
-        "processes": amount,
-        "probed": f"{found.probed} of {found.kinds} kinds of work" if found else "nothing",
-    }
+        cost = estimate(made, sources, limit=probe, skip=wrong, progress=bars) if probe > 0 else None
+    memory = cost.memory * min(amount, max(cost.tasks, 1)) if cost else None
+    tried = f"{cost.tried} of {cost.kinds} kinds of work" if cost else "nothing"
     if as_json:
+        facts = {
+            "study": made.study.name,
+            "tasks": len(made.tasks),
+            "impossible": [{"task": each.task.label, "reason": each.reason} for each in wrong],
+            "cells": cost.cells if cost else None,
+            "seconds": cost.wall(amount) if cost else None,
+            "memory_bytes": memory,
+            "processes": amount,
+            "probed": tried,
+        }
         typer.echo(json.dumps(facts, indent=2))
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("variant", "table", "protocol", "models", "defences", "batches", "attacks", "points", "trials"):
-        table.add_column(heading)
-    for variant, source in zip(whole.variants, sources, strict=True):
-        each = variant.settings
-        batches = ", ".join(str(size) for size in each.batch_sizes)
-        table.add_row(
-            variant.name or "-", source.name, each.protocol, ", ".join(each.models), ", ".join(each.defenses), batches,
-            ", ".join(each.attacks), ", ".join(each.attack_points), str(each.trials),
-        )  # fmt: skip
-    console.print(table)
-    for entry in facts["impossible"]:  # type: ignore[attr-defined]
-        console.print(f"cannot be run: {entry['training']}: {entry['reason']}", highlight=False, markup=False)
-    console.print(f"{len(whole.tasks)} trainings, {len(wrong)} of them impossible.", highlight=False)
-    if found is not None:
+    _print_variants(made, sources)
+    for each in wrong:
+        console.print(f"cannot be run: {each.task.label}: {each.reason}", highlight=False, markup=False)
+    console.print(f"{_counted(len(made.tasks), 'task')}, {len(wrong)} of them impossible.", highlight=False)
+    if cost is not None and memory is not None:
         console.print(
-            f"{found.cells} cells, about {_time(found.wall(amount))} in {amount} processes, about "
-            f"{facts['memory_bytes'] / 2**30:.1f} GB. Probed: {facts['probed']}.",  # type: ignore[operator]
+            f"{_counted(cost.cells, 'cell')}, about {_time(cost.wall(amount))} in {amount} processes, about "
+            f"{memory / 2**30:.1f} GB. Tried: {tried}.",
             highlight=False,
         )
 
 
-def _opened(path: Path) -> tuple[Any, Any]:
+def _print_variants(plan: Plan, sources: Sequence[Opened]) -> None:
+    """What differs between the variants, and the coordinates of cells."""
+    from rich import box
+    from rich.table import Table
+
+    from seepage.cli.console import console
+
+    names = [name for name in type(plan.variants[0].settings).model_fields if name in plan.study.said]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("variant", "table", *(name.replace("_", " ") for name in names)):
+        table.add_column(heading)
+    for variant, source in zip(plan.variants, sources, strict=True):
+        values = [getattr(variant.settings, name) for name in names]
+        words = [", ".join(map(str, value)) if isinstance(value, tuple) else str(value) for value in values]
+        table.add_row(variant.name or "-", source.name, *words)
+    console.print(table)
+
+
+def _opened(path: Path) -> tuple[Plan, Sequence[Opened]]:
     from seepage.runs import make_plan, open_sources, read_plan
 
-    whole = make_plan({"data": None} | read_plan(path))
-    return whole, open_sources(whole)
+    made = make_plan(read_plan(path))
+    return made, open_sources(made)
 
 
-def _said(task: Any) -> str:
-    parts = [str(task.variant.request.data), task.variant.settings.protocol, task.choice.model]
-    parts += [f"batch {task.choice.batch_size}", task.choice.defense, task.variant.name]
-    return ", ".join(part for part in parts if part and part != "none")
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _time(seconds: float) -> str:

@@ -1,22 +1,27 @@
-"""What commands that run plans share: where the work goes, and where its folder is."""
+"""What commands that run plans share: where the work goes, where its folder is, and what is shown at the end."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from seepage._core import InputError
-from seepage.cli.console import ProgressBars
+
+if TYPE_CHECKING:
+    from seepage.results import Summary
+    from seepage.runs import Plan
+    from seepage.runs.backends import Backend
+    from seepage.studies.study import Opened
 
 
-def run_whole(
-    plan: Any,
-    sources: Any,
+def open_and_run(
+    plan: Plan,
+    sources: Sequence[Opened],
     folder: Path,
     command: str,
     jobs: int | None,
@@ -24,11 +29,12 @@ def run_whole(
     scheduler: str | None,
     *,
     strict: bool,
-) -> Any:
+) -> Summary:
     """Run a plan with progress bars; its notes are told first. Returns the summary; the report is written.
 
     With ``strict`` nothing is run if a part cannot be; else that is told at the end.
     """
+    from seepage.cli.console import ProgressBars
     from seepage.report import write_report
     from seepage.results import Run
     from seepage.runs import run
@@ -43,42 +49,52 @@ def run_whole(
                 plan, out=folder, command=command, sources=sources, backend=where, strict=strict, progress=bars
             )
         except KeyboardInterrupt:
-            typer.echo(f"What is finished is kept; go on with --out {folder}", err=True)
+            typer.echo(f"What is finished is kept. Continue with --out {folder}", err=True)
             raise
     for name in Run.open(folder).damaged():
         typer.echo(
-            f"warning: {name} was damaged; it is in {folder / 'damaged'}, and its cells were run again", err=True
+            f"warning: {name} was damaged; it is in {folder / 'damaged'}, and what was in it was made again", err=True
         )
     write_report(Run.open(folder))
-    for sentence in summary.document["not_tested"]:
-        if sentence.startswith("Not run: "):
-            typer.echo(f"warning: {sentence}", err=True)
+    for missing in summary.not_run:
+        typer.echo(f"warning: not run: {missing.what}. {missing.reason}", err=True)
     return summary
 
 
-def stop_if_broken(folder: Path) -> None:
-    """Exit with 1 if a training stopped with an internal error; the others are in the report."""
+def finish(summary: Summary, folder: Path, as_json: bool) -> None:
+    """Show what came out; exit with 1 if a task stopped with an internal error."""
+    from seepage.cli.console import console, print_summary
     from seepage.results import Run
 
+    if as_json:
+        typer.echo(summary.to_json(), nl=False)
+    else:
+        print_summary(summary)
+        lines = {"Report": folder / "report.html", "Summary": folder / "summary.json", "Model": folder / "model"}
+        for word, path in lines.items():
+            if path.exists():
+                console.print(f"{word:<8} {path}", highlight=False, soft_wrap=True, markup=False)
     broken = Run.open(folder).errors()
     if broken:
+        count = "1 task" if len(broken) == 1 else f"{len(broken)} tasks"
         typer.echo(
-            f"error: {len(broken)} trainings stopped with an internal error; the tracebacks are in "
-            f"{folder / 'errors'}. Try them again with --out {folder}.",
+            f"error: {count} stopped with an internal error; the tracebacks are in {folder / 'errors'}. Try again with "
+            f"--out {folder}.",
             err=True,
         )
         raise typer.Exit(1)
 
 
 @contextmanager
-def workers(plan: Any, jobs: int | None, backend: str | None, scheduler: str | None) -> Iterator[Any]:
-    """Where a plan runs: an audit without a grid here, others in as many processes as there are cores."""
+def workers(plan: Plan, jobs: int | None, backend: str | None, scheduler: str | None) -> Iterator[Backend | None]:
+    """Where a plan runs: one without a grid here, others in as many processes as there are cores."""
     from seepage.runs.backends import cores, open_backend
 
     if jobs is not None and jobs < 1:
         raise InputError(f"--jobs is {jobs}; it must be at least 1.")
-    here = backend is None and scheduler is None and (jobs == 1 or (jobs is None and len(plan.variants) == 1))
-    if here:
+    alone = len(plan.variants) == 1 and plan.study.name in ("rows", "vertical")
+    here = backend is None and scheduler is None and (jobs == 1 or (jobs is None and alone))
+    if here or (jobs is None and len(plan.tasks) == 1 and backend is None and scheduler is None):
         yield None
         return
     amount = jobs or max(1, min(cores(), len(plan.tasks)))
@@ -87,7 +103,7 @@ def workers(plan: Any, jobs: int | None, backend: str | None, scheduler: str | N
 
 
 def run_folder(out: str, stem: str) -> Path:
-    """The run folder: the one asked for, or a new one below runs/ named after the audit and the time."""
+    """The run folder: the one asked for, or a new one below runs/ named after the run and the time."""
     if out != "auto":
         return Path(out)
     base = Path("runs") / f"{stem}-{datetime.datetime.now():%Y%m%d-%H%M%S}"

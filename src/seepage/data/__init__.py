@@ -1,15 +1,40 @@
 """Tables in: schema, encoding, data sets, partitions."""
 
-from seepage.data.clinic import clinic
-from seepage.data.encoding import Encoder, Layout, Statistics
-from seepage.data.frames import as_frame, read_frame
-from seepage.data.infer import ConstantWarning, IdentifierWarning, infer_schema, with_kinds
-from seepage.data.mimic import mimic_frame, mimic_splits
-from seepage.data.partition import IID, ByColumn, Dirichlet, Partition, QuantitySkew
-from seepage.data.registry import DATASETS, DataSet, open_dataset
-from seepage.data.schema import Column, Dropped, Schema, Target
-from seepage.data.split import Splits, split, split_by_group
-from seepage.data.table import Table
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from seepage._core.lazily import lazily
+
+if TYPE_CHECKING:
+    from seepage.data.clinic_table import clinic as clinic
+    from seepage.data.encoding import Encoder as Encoder
+    from seepage.data.encoding import Layout as Layout
+    from seepage.data.encoding import Statistics as Statistics
+    from seepage.data.frames import as_frame as as_frame
+    from seepage.data.frames import read_frame as read_frame
+    from seepage.data.infer import ConstantWarning as ConstantWarning
+    from seepage.data.infer import IdentifierWarning as IdentifierWarning
+    from seepage.data.infer import infer_schema as infer_schema
+    from seepage.data.infer import with_kinds as with_kinds
+    from seepage.data.mimic import mimic_frame as mimic_frame
+    from seepage.data.mimic import mimic_splits as mimic_splits
+    from seepage.data.partition import IID as IID
+    from seepage.data.partition import ByColumn as ByColumn
+    from seepage.data.partition import Dirichlet as Dirichlet
+    from seepage.data.partition import Partition as Partition
+    from seepage.data.partition import QuantitySkew as QuantitySkew
+    from seepage.data.registry import DATASETS as DATASETS
+    from seepage.data.registry import DataSet as DataSet
+    from seepage.data.registry import open_dataset as open_dataset
+    from seepage.data.schema import Column as Column
+    from seepage.data.schema import Dropped as Dropped
+    from seepage.data.schema import Schema as Schema
+    from seepage.data.schema import Target as Target
+    from seepage.data.splitting import Splits as Splits
+    from seepage.data.splitting import split as split
+    from seepage.data.splitting import split_by_group as split_by_group
+    from seepage.data.table import Table as Table
 
 __all__ = [
     "DATASETS",
@@ -41,3 +66,38 @@ __all__ = [
     "split_by_group",
     "with_kinds",
 ]
+
+# Help and errors about settings must be there at once; tables and their readers are loaded when they are used.
+__getattr__ = lazily(
+    __name__,
+    {
+        "ByColumn": "partition",
+        "Column": "schema",
+        "ConstantWarning": "infer",
+        "DATASETS": "registry",
+        "DataSet": "registry",
+        "Dirichlet": "partition",
+        "Dropped": "schema",
+        "Encoder": "encoding",
+        "IID": "partition",
+        "IdentifierWarning": "infer",
+        "Layout": "encoding",
+        "Partition": "partition",
+        "QuantitySkew": "partition",
+        "Schema": "schema",
+        "Splits": "splitting",
+        "Statistics": "encoding",
+        "Table": "table",
+        "Target": "schema",
+        "as_frame": "frames",
+        "clinic": "clinic_table",
+        "infer_schema": "infer",
+        "mimic_frame": "mimic",
+        "mimic_splits": "mimic",
+        "open_dataset": "registry",
+        "read_frame": "frames",
+        "split": "splitting",
+        "split_by_group": "splitting",
+        "with_kinds": "infer",
+    },
+)

@@ -18,7 +18,7 @@ import polars as pl
 from seepage._core import InputError, Streams
 from seepage.data.charlson import GROUPS, groups_of
 from seepage.data.schema import Kind, Schema
-from seepage.data.split import Splits, split_by_group
+from seepage.data.splitting import Splits, split_by_group
 from seepage.data.table import Table
 
 TARGET = "died_in_hospital"

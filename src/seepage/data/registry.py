@@ -15,7 +15,7 @@ import polars as pl
 from seepage._core import InputError, unknown_name
 from seepage._core.errors import FetchError
 from seepage.data import readers
-from seepage.data.clinic import clinic
+from seepage.data.clinic_table import clinic
 from seepage.data.fetch import Member, OpenML, fetch_members, fetch_openml_frame
 from seepage.data.frames import checked
 from seepage.data.infer import infer_schema, with_kinds

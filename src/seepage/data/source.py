@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,9 @@ from seepage._core import InputError, nearest, unknown_name
 from seepage._core.errors import FetchError
 from seepage.data import Dropped, Schema, Splits, Table, as_frame, infer_schema, read_frame, split, split_by_group
 from seepage.data.registry import DATASETS, open_dataset
+from seepage.data.request import Request
 from seepage.data.schema import Task
+from seepage.results.summary import Column, Dataset, LeftOut
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +39,28 @@ class Source:
             found.update(repr(self.groups.tolist()).encode())
         return found.hexdigest()
 
+    def describe(self) -> Dataset:
+        """The table's facts for a report: names, kinds and sizes, no values."""
+        schema = self.table.schema
+        return Dataset(
+            name=self.name,
+            rows=len(self.table),
+            target=schema.target.name,
+            task=schema.target.task,
+            columns=tuple(
+                Column(
+                    name=column.name,
+                    kind=column.kind,
+                    cardinality=len(column.categories) or None,
+                    sensitive=column.sensitive,
+                )
+                for column in schema.columns
+            ),
+            dropped=tuple(LeftOut(name=each.name, reason=each.reason) for each in schema.dropped),
+            notes=self.notes,
+            digest=self.digest,
+        )
+
     def split(self, generator: np.random.Generator) -> Splits:
         """Training, validation and test rows; nobody's rows are in two of them."""
         if self.groups is None:
@@ -44,55 +68,16 @@ class Source:
         return split_by_group(self.table, self.groups, generator)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """What the user said about the table.
-
-    Args:
-        data: a data set's name, a path to a CSV or Parquet file, or a polars or pandas frame.
-        target: the column to predict; named data sets know theirs.
-        task, drop: see :func:`infer_schema`.
-        sensitive: columns to mark.
-        group: the column that says whose row it is; it is not used as an input.
-        schema: a TOML file to use instead of inferring.
-        path: the user's own copy of a named data set.
-        fallback: a data set to take when the named one cannot be fetched.
-    """
-
-    data: Any
-    target: str | None = None
-    task: Task | None = None
-    drop: tuple[str, ...] = ()
-    sensitive: tuple[str, ...] = ()
-    group: str | None = None
-    schema: Path | None = None
-    path: Path | None = None
-    fallback: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.task is not None and self.task not in get_args(Task):
-            raise unknown_name("task", str(self.task), get_args(Task))
-        if self.fallback is not None and self.fallback not in DATASETS:
-            raise unknown_name("fallback data set", self.fallback, DATASETS)
-        if self.path is not None and not self.named:
-            raise InputError("--path is your own copy of a named data set; give your own table with --data.")
-
-    @property
-    def named(self) -> bool:
-        """Whether a data set is asked for by name."""
-        return isinstance(self.data, str) and self.data in DATASETS
-
-
 def located(request: Request, base: Path) -> Request:
     """The same with files named from the root: for a worker that runs in another folder."""
     changes: dict[str, Any] = {
         name: base / value
-        for name in ("path", "schema")
+        for name in ("path", "schema_file")
         if isinstance(value := getattr(request, name), str | Path) and not Path(value).is_absolute()
     }
     if isinstance(request.data, str | Path) and not request.named and (base / request.data).exists():
         changes["data"] = base / request.data
-    return replace(request, **changes)
+    return request.model_copy(update=changes)
 
 
 def open_source(request: Request) -> Source:
@@ -107,7 +92,7 @@ def open_source(request: Request) -> Source:
         group = request.group or DATASETS[name].group
     else:
         name, frame, known, group = *_frame(request.data), None, request.group
-        if request.target is None and request.schema is None:
+        if request.target is None and request.schema_file is None:
             raise InputError("Which column is to be predicted? Name it with --target.")
     if group is not None and group not in frame.columns:
         raise unknown_name("group column", group, frame.columns)
@@ -133,8 +118,8 @@ def _schema(request: Request, frame: pl.DataFrame, known: Schema | None, group: 
     for name in unwanted:
         if name not in frame.columns:
             raise unknown_name("column to drop", name, frame.columns)
-    if request.schema is not None:
-        chosen = Schema.read(request.schema)
+    if request.schema_file is not None:
+        chosen = Schema.read(request.schema_file)
         if request.target not in (None, chosen.target.name):
             raise InputError(f"The schema's target is {chosen.target.name!r}, not {request.target!r}.")
         if request.task not in (None, chosen.target.task):
@@ -145,7 +130,7 @@ def _schema(request: Request, frame: pl.DataFrame, known: Schema | None, group: 
         target = request.target or (known.target.name if known else "")
         unused = [d.name for d in known.dropped if d.name != target] if known else []
         drop = tuple(dict.fromkeys([*unused, *unwanted]))
-        return infer_schema(frame, target, task=request.task, drop=drop)
+        return infer_schema(frame, target, task=cast(Task | None, request.task), drop=drop)
     if chosen.target.name in unwanted:
         raise InputError(f"The target {chosen.target.name!r} cannot be dropped.")
     columns = tuple(column for column in chosen.columns if column.name not in unwanted)

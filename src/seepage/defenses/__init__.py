@@ -1,10 +1,31 @@
-"""Defences: one file each, acting on an update or on local training."""
+"""Defences: one file each, one protocol; each does something at one place of training or at several."""
 
+from seepage.defenses.balanced import Balanced
 from seepage.defenses.defense import Defense, Gradients, Privacy
 from seepage.defenses.dp_sgd import DPSGD
+from seepage.defenses.epochs import Epochs
+from seepage.defenses.fake_gradients import FakeGradients
 from seepage.defenses.gaussian_noise import GaussianNoise
+from seepage.defenses.hidden_ids import HiddenIds
 from seepage.defenses.quantisation import Quantisation
+from seepage.defenses.remapped_ids import RemappedIds
 from seepage.defenses.top_k import TopK
 from seepage.defenses.undefended import Undefended
+from seepage.defenses.weight_noise import WeightNoise
 
-__all__ = ["DPSGD", "Defense", "GaussianNoise", "Gradients", "Privacy", "Quantisation", "TopK", "Undefended"]
+__all__ = [
+    "DPSGD",
+    "Balanced",
+    "Defense",
+    "Epochs",
+    "FakeGradients",
+    "GaussianNoise",
+    "Gradients",
+    "HiddenIds",
+    "Privacy",
+    "Quantisation",
+    "RemappedIds",
+    "TopK",
+    "Undefended",
+    "WeightNoise",
+]

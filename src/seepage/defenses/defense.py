@@ -1,15 +1,19 @@
-"""What every defence file offers."""
+"""What every defence file offers: one protocol for all studies."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
+from seepage._core import Streams
 from seepage.models import Learner, Parameters
+from seepage.models.stack import Stack
+from seepage.models.stacked_training import Recipe
+from seepage.observation.vertical import VerticalUpdate
 
 # Parameters, inputs (clients, rows, width), targets (clients, rows), random numbers -> the gradient each client uses.
 # Parameters and gradients have a leading client axis.
@@ -34,9 +38,10 @@ class Privacy:
 
 
 class Defense(Protocol):
-    """Acts on local training (``gradients``), on what is sent (``protect``), or on both; here it does nothing.
+    """Does something at one or several places of training; at each of them it does nothing unless it says so.
 
-    Everything has a leading client axis. A defence is known to the server; its random numbers are not.
+    Which studies a defence works in stands where it is registered. A defence is known to the attacker; its random
+    numbers are not.
     """
 
     def gradients(self, learner: Learner) -> Gradients | None:
@@ -44,8 +49,31 @@ class Defense(Protocol):
         return None
 
     def protect(self, update: Parameters, random: torch.Generator) -> Parameters:
-        """What is sent instead of the update."""
+        """What is sent instead of the update; everything has a leading client axis."""
         return update
+
+    def told_rows(
+        self, updates: Iterator[VerticalUpdate], people: int, secret: torch.Generator
+    ) -> Iterator[VerticalUpdate]:
+        """Vertical learning: the updates with the rows that the server is told are behind them."""
+        return updates
+
+    @property
+    def renumbers(self) -> bool:
+        """Vertical learning: whether the server's numbers of people are other people's."""
+        return False
+
+    def recipe(self, recipe: Recipe) -> Recipe:
+        """How the owner of a whole model trains it."""
+        return recipe
+
+    def balance(self) -> tuple[float, float] | None:
+        """Share of the property in the owner's training rows, and share of its rows that it trains on."""
+        return None
+
+    def release(self, models: Stack, streams: Streams) -> Stack:
+        """What is handed over instead of trained models."""
+        return models
 
     def privacy(self, sampling_rate: float, steps: int) -> Privacy | None:
         """What is promised to a client after this many local steps; None if the defence promises nothing."""

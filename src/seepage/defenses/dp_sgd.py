@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import torch
@@ -14,6 +14,7 @@ from torch.func import grad, vmap
 from seepage._core import InputError
 from seepage.defenses.defense import Defense, Gradients, Privacy
 from seepage.models import Learner, Parameters, Traced
+from seepage.models.stacked_training import Recipe
 
 MOST = 1e6  # noise multiplier beyond which nothing is looked for
 MEMORY = 50_000_000  # numbers of per-row gradients held at once: 200 MB
@@ -78,6 +79,10 @@ class DPSGD(Defense):
             return {name: covered(total) for name, total in clipped(parameters, x, y).items()}
 
         return noisy
+
+    def recipe(self, recipe: Recipe) -> Recipe:
+        """The same with clipped and noisy steps (``models/stacked_privacy.py``)."""
+        return replace(recipe, clip=self.clip, noise=self.noise)
 
     def privacy(self, sampling_rate: float, steps: int) -> Privacy:
         """Epsilon at ``delta`` after these steps."""

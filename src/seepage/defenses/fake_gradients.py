@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from seepage._core import InputError, unknown_name
+from seepage.defenses.defense import Defense
 from seepage.models import Parameters
 
 Reading = Literal["placed", "clipped", "printed"]
@@ -18,7 +19,7 @@ BUDGET = 4_000_000  # normal numbers drawn and sorted at once, for one tensor: 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class FakeGradients:
+class FakeGradients(Defense):
     r"""Every tensor of a gradient is replaced by a sorted normal vector, laid out in the order of the true entries.
 
     Algorithm 5 of document 001: draw :math:`\nu` vectors of :math:`\mathcal N(0, \sigma^2)`, sort each, take the one
@@ -63,7 +64,8 @@ class FakeGradients:
         reading: ``placed``, ``clipped`` or ``printed``.
 
     Example:
-        >>> sent = FakeGradients()({"w": torch.tensor([0.1, -0.3, 0.2])}, torch.Generator().manual_seed(0))["w"]
+        >>> true = {"w": torch.tensor([[0.1, -0.3, 0.2]])}
+        >>> sent = FakeGradients().protect(true, torch.Generator().manual_seed(0))["w"][0]
         >>> sent.sign().tolist(), sent.abs().argsort(descending=True).tolist()
         ([1.0, -1.0, 1.0], [1, 2, 0])
 
@@ -88,9 +90,11 @@ class FakeGradients:
         if self.reading not in get_args(Reading):
             raise unknown_name("reading", self.reading, get_args(Reading))
 
-    def __call__(self, gradient: Parameters, generator: torch.Generator) -> Parameters:
-        """What is sent instead of one gradient."""
-        return {name: self._faked(value, generator) for name, value in gradient.items()}
+    def protect(self, update: Parameters, random: torch.Generator) -> Parameters:
+        """What is sent instead of gradients, each tensor of each client by itself."""
+        clients = range(len(next(iter(update.values()))))
+        sent = [{name: self._faked(value[client], random) for name, value in update.items()} for client in clients]
+        return {name: torch.stack([each[name] for each in sent]) for name in update}
 
     def _faked(self, value: Tensor, generator: torch.Generator) -> Tensor:
         order = value.flatten().abs().argsort(descending=True, stable=True)

@@ -1,6 +1,6 @@
 """What the adversary holds and what it answers. There is no truth in this room."""
 
 from seepage.observation.claim import Claim
-from seepage.observation.observation import Exchange, Knowledge, Observation, Space
+from seepage.observation.observation import Exchange, Knowledge, Observation, Scene, Space
 
-__all__ = ["Claim", "Exchange", "Knowledge", "Observation", "Space"]
+__all__ = ["Claim", "Exchange", "Knowledge", "Observation", "Scene", "Space"]

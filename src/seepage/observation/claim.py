@@ -22,6 +22,8 @@ class Claim:
             cannot tell.
         certified: (rows,) which rows the attack proves to be records of the batch (``attacks/exact/certificate.py``);
             None for attacks that prove nothing.
+        determined: (rows,) which rows are an answer at all, where an attack on a stream cannot tell some yet; None for
+            all. The others are claimed as the average row.
         ordered: row i of the claim is row i of the data: the attacker knows whose it is.
         loss: the attack's own objective at its answer.
         note: one sentence, if there is something to say.
@@ -32,6 +34,7 @@ class Claim:
     labels: np.ndarray | None = None
     doubt: np.ndarray | None = None
     certified: np.ndarray | None = None
+    determined: np.ndarray | None = None
     ordered: bool = False
     loss: float | None = None
     note: str = ""

@@ -12,6 +12,12 @@ from torch import Tensor
 from seepage._core import InputError
 from seepage.data import Layout
 from seepage.models import Learner, Parameters
+from seepage.results.summary import ThreatModel
+
+_SENT = {
+    "fedsgd": "Each client's gradient of one mini batch, in every attacked round, before averaging.",
+    "fedavg": "Each client's change of the model after local training, in every attacked round, before averaging.",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,21 +97,20 @@ class Knowledge:
     ranges: bool = False
     statistics: bool = False
 
-    def describe(self) -> dict[str, list[str]]:
-        """What is known and what is not, as sentences."""
-        knows = [
-            "The model's architecture, loss and current parameters.",
-            "The protocol: batch size, local steps, learning rates, aggregation rule.",
-            "The columns: names, order, types and categories.",
-        ]
-        unknown = ["The rows."]
-        if self.statistics:
-            knows.append("The means and deviations with which all clients scale their numbers.")
-        else:
-            unknown.append("The clients' own means and deviations, with which they scale their numbers.")
-        (knows if self.labels else unknown).append("The labels of the attacked rows.")
-        (knows if self.ranges else unknown).append("The range of every number, and which are whole numbers.")
-        return {"knows": knows, "does_not_know": unknown}
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scene:
+    """What updates that are attacked together have in common.
+
+    Args:
+        learner: architecture and loss.
+        space: the input space as far as it is known.
+        exchange: the rules of the round.
+    """
+
+    learner: Learner
+    space: Space
+    exchange: Exchange
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +146,35 @@ class Observation:
             raise InputError(f"The update does not fit the model: it has {extra[0]!r}, the model has not.")
         if self.labels is not None and len(self.labels) != self.exchange.rows:
             raise InputError(f"There are {len(self.labels)} labels for {self.exchange.rows} attacked rows.")
+
+    @property
+    def scene(self) -> Scene:
+        """What it has in common with the updates that are attacked together with it."""
+        return Scene(learner=self.learner, space=self.space, exchange=self.exchange)
+
+    def describe(self) -> ThreatModel:
+        """Who holds this, what it shows, and what of the rest is in it, as sentences."""
+        knows = [
+            "The model's architecture, loss and current parameters.",
+            "The protocol: batch size, local steps, learning rates, aggregation rule.",
+            "The columns: names, order, types and categories.",
+        ]
+        unknown = ["The rows."]
+        if self.space.scale is not None:
+            knows.append("The means and deviations with which all clients scale their numbers.")
+        else:
+            unknown.append("The clients' own means and deviations, with which they scale their numbers.")
+        (unknown if self.labels is None else knows).append("The labels of the attacked rows.")
+        ranges = "The range of every number, and which are whole numbers."
+        (unknown if self.space.low is None else knows).append(ranges)
+        return ThreatModel(
+            adversary=(
+                "An honest-but-curious server: it follows the protocol and tries to read rows from the updates.",
+            ),
+            sees=(_SENT[self.exchange.protocol], "The global model of every round."),
+            knows=tuple(knows),
+            does_not_know=tuple(unknown),
+        )
 
     @property
     def layout(self) -> Layout:

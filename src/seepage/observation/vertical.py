@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from seepage._core import InputError
+from seepage._core import InputError, Outcome
 from seepage.models import Learner, Parameters, linear_calls, parameter_name
+from seepage.observation.claim import Claim
 from seepage.observation.observation import Space
+from seepage.results.summary import ThreatModel
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -22,6 +25,7 @@ class VerticalScene:
         batch_size: rows of a batch.
         space: how columns become inputs, as far as the server knows.
         fixed: the weights stay as they are; otherwise every update comes with the weights it was computed at.
+        moments: every update comes with the batch statistics of a BatchNorm.
     """
 
     learner: Learner
@@ -29,6 +33,35 @@ class VerticalScene:
     batch_size: int
     space: Space
     fixed: bool = True
+    moments: bool = False
+
+    def describe(self) -> ThreatModel:
+        """Who stands here, what it will be shown, and what it knows before, as sentences."""
+        knows = [
+            "The model's architecture, loss and first parameters.",
+            "How many people there are, and which of them it asks for in a batch.",
+            "The columns of all workers: names, order, types and categories.",
+        ]
+        unknown = ["The rows.", "The labels."]
+        if self.space.scale is not None:
+            knows.append("The means and deviations with which numbers are scaled.")
+        else:
+            unknown.append("The means and deviations with which numbers are scaled.")
+        (unknown if self.space.low is None else knows).append("The range of every number, and which are whole numbers.")
+        sees = ["The aggregated gradient of every batch."]
+        if self.moments:
+            sees.append("Mean and variance of the first layer's inputs over every batch, as a BatchNorm tells them.")
+        if not self.fixed:
+            sees.append("The weights at which each gradient was computed: the model trains meanwhile.")
+        return ThreatModel(
+            adversary=(
+                "An honest-but-curious server: it chooses the batches as the protocol says, and tries to read people's "
+                "rows from the gradients.",
+            ),
+            sees=tuple(sees),
+            knows=tuple(knows),
+            does_not_know=tuple(unknown),
+        )
 
     @property
     def first(self) -> str:
@@ -88,3 +121,12 @@ class Recovery:
     condition: float
     note: str
     labels: Tensor | None = None
+
+    def claims(self, scene: VerticalScene) -> list[Claim]:
+        """One claim about everyone's rows. A row that is not determined is claimed as the average row."""
+        told = self.determined.numpy()
+        if self.inputs.shape[1] != scene.space.layout.width or not told.any():
+            return [Claim(outcome=Outcome.NOT_APPLICABLE, note=self.note)]
+        rows = np.where(told[:, None], self.inputs.numpy(), 0.0)
+        outcome = Outcome.OK if told.all() else Outcome.BUDGET_SPENT
+        return [Claim(outcome=outcome, rows=rows, determined=told, ordered=True, note=self.note)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from seepage._core import InputError, unknown_name
@@ -31,6 +31,8 @@ class Spec:
     def read(text: str) -> Spec:
         """The spec that is written so."""
         name, *parts = (part.strip() for part in text.split(":"))
+        if "." in name and parts and parts[0] and "=" not in parts[0] and not name.replace(".", "").isdigit():
+            name, parts = f"{name}:{parts[0]}", parts[1:]  # package.module:object
         options: dict[str, str] = {}
         values: list[str] = []
         for part in parts:
@@ -71,6 +73,8 @@ def written(value: Any) -> str:
 
 def options_of(instance: Any) -> dict[str, Any]:
     """The options of a frozen dataclass that a spec can set, with their values."""
+    if not is_dataclass(instance):  # a part of somebody else may have none
+        return {}
     found = {field.name: getattr(instance, field.name) for field in fields(instance) if field.init}
     return {name: value for name, value in found.items() if isinstance(value, PLAIN)}
 
@@ -83,7 +87,7 @@ def with_options(instance: Any, what: str, options: Mapping[str, str]) -> Any:
         if name not in known:
             raise unknown_name(what, name, known) if known else InputError(f"Unknown {what} {name!r}; it has none.")
         changes[name] = _understood(text, type(known[name]), f"The {what} {name!r} is {text!r}")
-    return replace(instance, **changes)
+    return replace(instance, **changes) if changes else instance
 
 
 def _understood(text: str, kind: type, said: str) -> Any:

@@ -21,7 +21,7 @@ from seepage.attacks.vertical.closed_form import ClosedForm, Solver
 from seepage.attacks.vertical.front import behind_front
 from seepage.data import Layout
 from seepage.data.source import Request, open_source
-from seepage.data.split import stratified_order
+from seepage.data.splitting import stratified_order
 from seepage.defenses import DPSGD
 from seepage.defenses.dp_sgd import noise_for
 from seepage.defenses.fake_gradients import FakeGradients

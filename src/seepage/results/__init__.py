@@ -1,15 +1,20 @@
 """What came out: records, the run folder, the summary. No torch in this room."""
 
 from seepage.results.buckets import BUCKETS, Bucket, Kind, places
+from seepage.results.cells import CELLS, Cell, PropertyCell, RowsCell, TrainingCell, VerticalCell, coordinates
 from seepage.results.interval import Interval, bootstrap
-from seepage.results.record import ATTACK, BASELINES, PRIOR, WHOLE, Cell, Measure, Record
+from seepage.results.reading import parse_summary, read_summary
+from seepage.results.record import ATTACK, BASELINES, PRIOR, WHOLE, Measure, Record
 from seepage.results.store import Run
-from seepage.results.summary import SCHEMA_VERSION, Summary, summarise_cells
+from seepage.results.summary import SCHEMA_VERSION, Summary
+from seepage.results.tasks import TaskDone
+from seepage.results.trials import Trials
 
 __all__ = [
     "ATTACK",
     "BASELINES",
     "BUCKETS",
+    "CELLS",
     "PRIOR",
     "SCHEMA_VERSION",
     "WHOLE",
@@ -18,10 +23,18 @@ __all__ = [
     "Interval",
     "Kind",
     "Measure",
+    "PropertyCell",
     "Record",
+    "RowsCell",
     "Run",
     "Summary",
+    "TaskDone",
+    "TrainingCell",
+    "Trials",
+    "VerticalCell",
     "bootstrap",
+    "coordinates",
+    "parse_summary",
     "places",
-    "summarise_cells",
+    "read_summary",
 ]

@@ -5,11 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from seepage._core import InputError
+from seepage.results.cells import Coordinate
 from seepage.results.gate import said
+from seepage.results.interval import Interval
+from seepage.results.summary import Result, Summary
 
-COORDINATES = ("dataset", "protocol", "model", "batch_size", "defense", "variant", "attack_point", "attack")
+COMPARED = {
+    "rows": ("accuracy", "emr"),
+    "vertical": ("accuracy", "emr"),
+    "property": ("accuracy", "mse"),
+    "training": ("f1", "f1_published", "roc_auc"),
+}
 
 
 @dataclass(frozen=True)
@@ -36,20 +44,23 @@ class Comparison:
     only_second: tuple[str, ...]
 
 
-def compare(
-    first: Sequence[dict[str, Any]], second: Sequence[dict[str, Any]], metrics: Sequence[str] = ("accuracy", "emr")
-) -> Comparison:
-    """The cells of two summaries, matched by what was tested."""
-    one, two = _by_place(first), _by_place(second)
+def compare(first: Summary, second: Summary) -> Comparison:
+    """The cells of two summaries of one study, matched by what was tested."""
+    if first.study != second.study:
+        raise InputError(
+            f"One run is of the study {first.study}, the other of {second.study}: their numbers are of different "
+            "things. Compare runs of one study."
+        )
+    one, two = _by_place(first.cells), _by_place(second.cells)
     found = []
     for place in one.keys() & two.keys():
-        for metric in metrics:
-            before, after = one[place]["metrics"].get(metric), two[place]["metrics"].get(metric)
+        for metric in COMPARED[first.study]:
+            before, after = one[place].metrics.get(metric), two[place].metrics.get(metric)
             if before is None or after is None:
                 continue
-            clear = abs(after["mean"] - before["mean"]) > math.hypot(_spread(before), _spread(after))
-            measured = before["low"] is not None and after["low"] is not None
-            found.append(Difference(said(one[place]), metric, before["mean"], after["mean"], bool(clear and measured)))
+            clear = abs(after.mean - before.mean) > math.hypot(_spread(before), _spread(after))
+            measured = before.low is not None and after.low is not None
+            found.append(Difference(said(one[place]), metric, before.mean, after.mean, bool(clear and measured)))
     return Comparison(
         tuple(sorted(found, key=lambda each: (-abs(each.change), each.cell, each.metric))),
         tuple(said(one[place]) for place in one if place not in two),
@@ -57,11 +68,10 @@ def compare(
     )
 
 
-def _by_place(cells: Sequence[dict[str, Any]]) -> dict[tuple[Any, ...], dict[str, Any]]:
-    return {tuple(cell.get(name, "") for name in COORDINATES): cell for cell in cells}
+def _by_place(cells: Sequence[Result]) -> dict[tuple[tuple[str, Coordinate], ...], Result]:
+    return {tuple(cell.place.items()): cell for cell in cells}
 
 
-def _spread(interval: dict[str, float | None]) -> float:
+def _spread(interval: Interval) -> float:
     """Half the interval; 0 where there is none."""
-    low, high = interval["low"], interval["high"]
-    return 0.0 if low is None or high is None else (high - low) / 2
+    return 0.0 if interval.low is None or interval.high is None else (interval.high - interval.low) / 2

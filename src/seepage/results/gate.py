@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from seepage._core import InputError, Outcome
+from seepage.results.cells import Coordinate
+from seepage.results.interval import Interval
+from seepage.results.summary import Result, Summary
 
-_CHOICE = ("dataset", "protocol", "model", "batch_size", "defense", "variant", "attack_point")
+ATTACKERS = ("attack", "loss", "reader", "hierarchy")  # coordinates that the attacker chooses
+_READ = {"emr": "rows read exactly", "gain": "read beyond guessing"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +20,7 @@ class Limits:
 
     Args:
         emr: share of rows read back exactly.
-        gain: share of cells read beyond the best guess.
+        gain: share of cells (of a property: of models) read beyond the best guess.
     """
 
     emr: float | None = None
@@ -26,9 +29,15 @@ class Limits:
     def __post_init__(self) -> None:
         if self.emr is None and self.gain is None:
             raise InputError("What is the limit? Say it with --max-emr, --max-gain or both.")
-        for name, value in (("--max-emr", self.emr), ("--max-gain", self.gain)):
-            if value is not None and not 0 <= value <= 1:
-                raise InputError(f"{name} is {value}; it is a share between 0 and 1.")
+        for name, value in self.given.items():
+            if not 0 <= value <= 1:
+                raise InputError(f"--max-{name} is {value}; it is a share between 0 and 1.")
+
+    @property
+    def given(self) -> dict[str, float]:
+        """The limits that were set, by the name of what they judge."""
+        both = {"emr": self.emr, "gain": self.gain}
+        return {name: value for name, value in both.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -39,50 +48,60 @@ class Breach:
     what: str
 
 
-def breaches(cells: Sequence[dict[str, Any]], limits: Limits) -> list[Breach]:
+def breaches(summary: Summary, limits: Limits) -> list[Breach]:
     """Where leakage is above a limit. What no attack could measure is no evidence of privacy, so it counts too."""
+    for name in limits.given:
+        if summary.cells and not any(name in cell.judged for cell in summary.cells):
+            others = sorted({each for cell in summary.cells for each in cell.judged})
+            allowed = " or ".join(f"--max-{each}" for each in others)
+            raise InputError(f"The study {summary.study} has no {_READ[name]} to judge (--max-{name}); use {allowed}.")
     found: list[Breach] = []
-    measured: dict[tuple[Any, ...], bool] = {}
-    for cell in cells:
-        key = tuple(cell.get(name, "") for name in _CHOICE)
-        scored = cell["metrics"].get("accuracy") is not None
-        broke = cell["outcome"] != Outcome.NOT_APPLICABLE.code and not scored
-        measured[key] = measured.get(key, False) or scored or broke
-        if broke:
-            found.append(Breach(said(cell), f"could not be measured ({cell['outcome'].replace('_', ' ')})"))
-        if scored:
+    measured: dict[tuple[tuple[str, Coordinate], ...], bool] = {}
+    for cell in summary.cells:
+        choice = tuple((name, value) for name, value in cell.place.items() if name not in ATTACKERS)
+        failed = cell.outcomes.get(Outcome.FAILED.code, 0)
+        broke = not cell.measured and cell.outcome != Outcome.NOT_APPLICABLE.code
+        measured[choice] = measured.get(choice, False) or cell.measured or broke
+        if failed:
+            found.append(Breach(said(cell), f"{failed} of {cell.trials} attacks failed, so what they read is unknown"))
+        elif broke:
+            found.append(Breach(said(cell), f"could not be measured ({cell.outcome.replace('_', ' ')})"))
+        if cell.measured:
             found += [Breach(said(cell), what) for what in _above(cell, limits)]
     nothing = "no attack could be mounted, so nothing is known"
-    return found + [Breach(_joined(key), nothing) for key, known in measured.items() if not known]
+    return found + [Breach(label(dict(choice)), nothing) for choice, known in measured.items() if not known]
 
 
-def _above(cell: dict[str, Any], limits: Limits) -> Iterator[str]:
+def _above(cell: Result, limits: Limits) -> Iterator[str]:
     """How a measured cell is above the limits."""
-    if cell["metrics"]["accuracy"]["high"] is None:
-        yield "one attacked batch gives no interval to judge; raise trials"
-        return
-    if limits.emr is not None and (emr := _upper(cell["metrics"].get("emr"))) > limits.emr:
-        yield f"up to {emr:.1%} of rows read exactly; allowed are {limits.emr:.1%}"
-    gain = min((_upper(value) for value in cell["gain"].values() if value), default=0.0)
-    if limits.gain is not None and gain > limits.gain:
-        yield f"up to {gain:.1%} of cells read beyond guessing; allowed are {limits.gain:.1%}"
+    for name, limit in limits.given.items():
+        value = cell.judged.get(name)
+        if value is None:
+            yield f"{_READ[name]}: not measured"
+        elif value.high is None:
+            yield "one trial gives no interval to judge; raise trials"
+            return
+        elif value.high > limit:
+            yield f"{_sentence(name, value)}; allowed is {limit:.1%}"
 
 
-def said(cell: dict[str, Any]) -> str:
-    """A cell in one line: its choice, then the attack."""
-    return f"{_joined(tuple(cell.get(name, '') for name in _CHOICE))}, {cell['attack']}"
+def _sentence(name: str, value: Interval) -> str:
+    high = f"up to {value.high:.1%}"
+    return f"{high} of rows read exactly" if name == "emr" else f"{high} read beyond guessing"
 
 
-def _joined(key: tuple[Any, ...]) -> str:
-    dataset, protocol, model, batch_size, defense, variant, point = key
-    parts = [str(dataset), str(protocol), str(model), f"batch {batch_size}"]
-    parts += [str(part) for part in (defense, variant, point) if part not in ("", "none")]
+def said(cell: Result) -> str:
+    """A cell in one line."""
+    return label(cell.place)
+
+
+def label(place: dict[str, Coordinate]) -> str:
+    """Coordinates in one line; what is not there is not said."""
+    words = {"batch_size": "batch {}", "people": "{} people", "batches": "{} batches", "classes": "{} ranges"}
+    words |= {"guests": "{} guests", "failure_probability": "{:.0%} absent"}
+    parts = [
+        words.get(name, "{}").format(value)
+        for name, value in place.items()
+        if value not in ("", "none", 0.0) and (name, value) != ("phases", "both")
+    ]
     return ", ".join(parts)
-
-
-def _upper(interval: dict[str, float | None] | None) -> float:
-    """The upper end; the mean where only one batch has this number."""
-    if interval is None:
-        return 0.0
-    high = interval["high"] if interval["high"] is not None else interval["mean"]
-    return float(high or 0.0)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import ndtr, stdtrit
 
 from seepage._core import Streams
 
@@ -93,4 +92,6 @@ def _drawn(count: int, draws: int) -> np.ndarray:
 
 
 def _tail(count: int, confidence: float) -> float:
+    from scipy.special import ndtr, stdtrit  # takes half a second to load
+
     return float(ndtr(math.sqrt(count / (count - 1)) * stdtrit(count - 1, (1 - confidence) / 2)))

@@ -1,87 +1,156 @@
-"""The store of property audits: one JSON file for each finished meta-model. No torch in this room.
-
-runs/<name>/
-  run.json          kind "property", settings, versions
-  shadows/          the shadow models, in shards
-  targets/          the models that are attacked
-  records/*.json    one file per finished cell
-  summary.json      written last
-  report.html
-"""
+"""The summary of the study of properties: how finely a share of rows is told from models."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
-from seepage._core import InputError
-from seepage.results.store import Run
-from seepage.results.summary import read_kind
+import numpy as np
+from pydantic import Field
 
-KIND = "property"
+from seepage.results.cells import Coordinate, PropertyCell, coordinates
+from seepage.results.interval import Interval, bootstrap
+from seepage.results.property_score import calibration_error, property_score, share_score
+from seepage.results.record import ATTACK, WHOLE, Measure
+from seepage.results.summary import Facts, Result, Summary, envelope, show
+from seepage.results.trials import Trials
 
 
-@dataclass(frozen=True, kw_only=True)
-class PropertyCell:
-    """One meta-model, and what it read of the target models."""
+class ShareNumbers(Facts):
+    """Shares told as numbers, with intervals."""
 
-    dataset: str
+    error: Annotated[Interval, Field(description="mean distance to the truth")]
+    coverage: Annotated[Interval, Field(description="share of targets whose truth lies in the interval")]
+    width: Annotated[float, Field(description="mean width of the intervals")]
+    guessing_error: Annotated[float, Field(description="of the best constant")]
+
+
+class PropertyResult(Result):
+    """One meta-model: what it named of the target models. A trial is a target model. ``metrics`` holds ``accuracy``
+    (ranges named rightly) and ``mse`` (squared distance in ranges)."""
+
     property_text: str
-    defense: str
+    observed: str
     classes: int
     loss: str
     reader: str
-    hierarchy: str = ""  # 4x5: in two steps
+    hierarchy: str = ""
+    defense: str = "none"
+    confusion: Annotated[tuple[tuple[int, ...], ...], Field(description="targets by true range (row) and named range")]
+    chance: float
+    most_frequent: Annotated[float, Field(description="share of targets in the range that most of them have")]
+    guessing_mse: Annotated[float, Field(description="of the best constant")]
+    calibration_error: Annotated[
+        float, Field(description="distance of sureness and accuracy over ten bins; few targets leave some by chance")
+    ]
+    epochs: Annotated[int, Field(description="that the meta-model was trained for")]
+    share: ShareNumbers | None = None
 
     @property
-    def steps(self) -> str:
-        """How it is said beside the loss."""
-        return f" {self.hierarchy}" if self.hierarchy else ""
+    def guessing(self) -> float:
+        """The best that can be named without looking at a model."""
+        return max(self.chance, self.most_frequent)
 
     @property
-    def id(self) -> str:
-        """Stable, and readable: the property is the same in the whole run."""
-        named = f"{self.defense.replace(':', '-')}-{self.classes:02d}-{self.loss}-{self.reader}"
-        return f"{named}-{self.hierarchy}" if self.hierarchy else named
-
-
-@dataclass(frozen=True)
-class PropertyRun:
-    """A run folder of a property audit."""
-
-    run: Run
-
-    @staticmethod
-    def open_or_create(path: Path, settings: dict[str, Any]) -> PropertyRun:
-        """A new folder, or one with the same settings to go on with."""
-        if not (path / "run.json").exists():
-            return PropertyRun(Run.create(path, {"kind": KIND, "settings": settings}))
-        found = Run(path).head()
-        if found.get("kind") != KIND or found.get("settings") != json.loads(json.dumps(settings)):
-            raise InputError(f"The output folder {path} holds a run with other settings; choose another --out.")
-        return PropertyRun(Run(path))
-
-    def add(self, cell: PropertyCell, numbers: dict[str, Any]) -> None:
-        """Store a finished cell, whole or not at all."""
-        self.run.write(f"records/{cell.id}.json", json.dumps(asdict(cell) | numbers))
-
-    def found(self, cell: PropertyCell) -> dict[str, Any] | None:
-        """A finished cell; None if it is not there, or not whole."""
-        try:
-            found: dict[str, Any] = json.loads((self.run.path / "records" / f"{cell.id}.json").read_text())
-        except (FileNotFoundError, json.JSONDecodeError):
-            return None
+    def accuracy(self) -> Interval:
+        """Ranges named rightly."""
+        found = self.metrics["accuracy"]
+        assert found is not None  # a meta-model names every target
         return found
 
-    def summarise(self, facts: dict[str, Any], cells: list[dict[str, Any]]) -> dict[str, Any]:
-        """Written as summary.json."""
-        summary = {"kind": KIND, "schema_version": 1, **facts, "cells": cells}
-        self.run.write("summary.json", json.dumps(summary, indent=1) + "\n")
-        return summary
+    @property
+    def mse(self) -> Interval:
+        """Squared distance of the named range."""
+        found = self.metrics["mse"]
+        assert found is not None
+        return found
+
+    @property
+    def place(self) -> dict[str, Coordinate]:
+        names = (name for name in PropertyCell.__dataclass_fields__ if name != "study")
+        return coordinates(PropertyCell(**{name: getattr(self, name) for name in names}))
 
 
-def read_property(path: Path) -> dict[str, Any] | None:
-    """The summary of a property audit; None if the folder holds another kind of run."""
-    return read_kind(path, KIND)
+class ModelsMade(Facts):
+    """The models behind the cells of one defence: what they are worth, and what the defence costs their owners."""
+
+    dataset: str
+    variant: str = ""
+    defense: str
+    shadows: int
+    targets: int
+    rejected: Annotated[int, Field(description="models that were not good enough at their own task to be used")] = 0
+    accuracy: float
+    balanced_accuracy: float
+    above_90_percent: float
+    target_accuracy: Interval
+    target_balanced_accuracy: Interval
+    rows_held: int
+    rows_trained: int
+    rows_repeated: float
+    epsilon: float | None = None
+    delta: float | None = None
+
+
+class PropertySummary(Summary):
+    """What share of the training rows has a property, read from models."""
+
+    study: Literal["property"] = "property"
+    cells: tuple[PropertyResult, ...]
+    models: tuple[ModelsMade, ...] = ()
+
+    def lines(self) -> tuple[list[str], list[list[str]]]:
+        headings = ["defence", "ranges", "loss", "named rightly", "guessing", "squared error", "guessing", "targets"]
+        return headings, [
+            [
+                cell.defense,
+                str(cell.classes),
+                f"{cell.loss} {cell.hierarchy}".strip(),
+                show(cell.accuracy),
+                f"{cell.guessing:.2f}",
+                show(cell.mse),
+                f"{cell.guessing_mse:.2f}",
+                str(cell.trials),
+            ]
+            for cell in self.cells
+        ]
+
+
+TRUE, NAMED, SURE = (Measure(ATTACK, WHOLE, name) for name in ("true_range", "named_range", "sureness"))
+SHARE, SHARE_LOW, SHARE_HIGH, SHARE_TRUE = (
+    Measure(ATTACK, WHOLE, name) for name in ("share", "share_low", "share_high", "true_share")
+)
+EPOCHS = Measure(ATTACK, WHOLE, "epochs")
+
+
+def property_result(trials: Trials) -> PropertyResult:
+    """The numbers of one meta-model, from its target models."""
+    cell = trials.cell
+    assert isinstance(cell, PropertyCell)
+    true, named = (trials.column(each).astype(np.int64) for each in (TRUE, NAMED))
+    score = property_score(true, named, cell.classes)
+    guessing = max(score.chance, score.most_frequent)
+    return PropertyResult.model_validate(
+        coordinates(cell)
+        | envelope(trials)
+        | {
+            "metrics": {"accuracy": score.accuracy, "mse": score.mse},
+            "judged": {"gain": bootstrap(((true == named) - guessing).tolist())},
+            "confusion": score.confusion.tolist(),
+            "chance": score.chance,
+            "most_frequent": score.most_frequent,
+            "guessing_mse": score.middle_mse,
+            "calibration_error": calibration_error(trials.column(SURE), true == named),
+            "epochs": int(trials.column(EPOCHS)[0]),
+            "share": _share(trials),
+        }
+    )
+
+
+def _share(trials: Trials) -> ShareNumbers | None:
+    if not trials.has(SHARE):
+        return None
+    truth, estimate, low, high = (trials.column(each) for each in (SHARE_TRUE, SHARE, SHARE_LOW, SHARE_HIGH))
+    score = share_score(truth, estimate, low, high)
+    return ShareNumbers(
+        error=score.error, coverage=score.coverage, width=score.width, guessing_error=score.middle_error
+    )

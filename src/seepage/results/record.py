@@ -1,39 +1,16 @@
-"""One attacked batch, as numbers."""
+"""One trial, as numbers."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+
+from seepage.results.cells import Cell
 
 ATTACK = "attack"
 PRIOR = "prior"
 BASELINES = (PRIOR, "uniform", "marginal")
 WHOLE = ""  # the scope of a number about all columns together
-
-
-@dataclass(frozen=True, kw_only=True, order=True)
-class Cell:
-    """What was tested. Two records of equal cells are repetitions of one experiment.
-
-    ``variant`` names what else differs between the settings of one plan (``labels_known=false``); empty if nothing.
-    """
-
-    dataset: str
-    protocol: str
-    model: str
-    batch_size: int
-    attack_point: str
-    attack: str
-    defense: str = "none"
-    variant: str = ""
-
-    @property
-    def id(self) -> str:
-        """A short stable name, the same on every machine."""
-        said = {key: value for key, value in asdict(self).items() if key != "variant" or value}
-        text = "\x1f".join(f"{key}={value}" for key, value in sorted(said.items()))
-        return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -50,19 +27,19 @@ class Measure:
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """One attack on one client's update.
+    """One trial: an attack on one client's update, a recovery of everyone's rows, a target model, a training.
 
     A record whose outcome is not scored has no values: it is counted as failed and never averaged.
     """
 
     cell: Cell
-    repeat: int
-    client: int
-    round: int
-    exposure: float
-    rows: int
+    repeat: int = 0
+    client: int = 0
+    round: int = 0
+    exposure: float = 0.0
+    rows: int = 0
     outcome: str
-    seconds: float
+    seconds: float = 0.0
     note: str = ""
     values: Mapping[Measure, float]
 

@@ -1,12 +1,14 @@
 """The run folder: what is in it, and how it is written so that a crash loses nothing finished.
 
 runs/<name>/
-  run.json          what this run is: its settings or plan, versions
-  records/*.parquet one file per finished cell, long format: pl.read_parquet("runs/x/records/*.parquet")
-  digests.txt       a line for each stored cell: what its file must be
-  tasks/*.json      one file per finished task: its cells with digests, utility, privacy; or why it could not be run
+  run.json          what this run is: its study, plan, tables, versions
+  records/*.parquet one file per finished cell (of a training: per run of it), long format
+  files/*           models that later tasks of the run read, safetensors
+  digests.txt       a line for each stored file: what it must be
+  tasks/*.json      one file per finished task: its files with digests, and facts; or why it could not be run
   revealed/*.json   only with --reveal: private rows, one file per cell
-  damaged/          record files that did not match their digest; their cells were run again
+  work/             states of trainings that are not finished
+  damaged/          files that did not match their digest; what was in them was made again
   summary.json      written last
   report.html
   errors/*.txt      tracebacks of tasks that broke; they are tried again when the run goes on
@@ -17,29 +19,25 @@ records, so what it names is there.
 
 from __future__ import annotations
 
-import errno
 import fcntl
-import hashlib
 import io
 import json
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import polars as pl
+from pydantic import JsonValue, ValidationError
 
 from seepage._core import DiskFull, InputError
-from seepage.results.record import Cell, Measure, Record
-from seepage.results.summary import Summary
+from seepage._core.files import digest, told_if_full, write_whole
+from seepage.results.record import Record
+from seepage.results.tasks import TaskDone
+from seepage.results.trials import Trials
 
-STORE_VERSION = 2  # 1: files without `variant` and `record`
-_CELL = [field.name for field in fields(Cell)]
-_RECORD = ["repeat", "client", "round", "exposure", "rows", "outcome", "seconds", "note"]
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+STORE_VERSION = 3  # 2: three stores, one for each kind of run; 1: files without `variant` and `record`
+Head = dict[str, JsonValue]
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class Run:
     path: Path
 
     @staticmethod
-    def create(path: Path, settings: dict[str, Any]) -> Run:
+    def create(path: Path, head: Head) -> Run:
         """A new run folder. A folder that holds anything already is left as it is."""
         if path.exists() and (not path.is_dir() or _others(path)):
             what = "another run" if (path / "run.json").exists() else "other files"
@@ -59,7 +57,7 @@ class Run:
         except OSError as error:
             raise InputError(f"The output folder {path} cannot be made: {error.strerror}.") from None
         run = Run(path)
-        run.write("run.json", json.dumps(settings, indent=2, ensure_ascii=False) + "\n")
+        run.write("run.json", json.dumps(head, indent=2, ensure_ascii=False) + "\n")
         return run
 
     @staticmethod
@@ -70,120 +68,119 @@ class Run:
         return Run(path)
 
     @staticmethod
-    def open_or_create(path: Path, settings: dict[str, Any], *, same: str) -> Run:
-        """A new run folder, or one to go on with: its ``settings[same]`` must be equal."""
+    def open_or_create(path: Path, head: Head) -> Run:
+        """A new run folder, or one to go on with: of the same plan, and on the same rows."""
         if not (path / "run.json").exists():
-            return Run.create(path, settings)
+            return Run.create(path, head)
         run = Run(path)
-        if run.head().get(same) != json.loads(json.dumps(settings[same])):
+        found = run.head()
+        if found.get("store_version") != STORE_VERSION:
+            raise InputError(
+                f"The output folder {path} was written by another version of Seepage, and cannot be gone on with; "
+                "choose another --out."
+            )
+        if found.get("plan") != head["plan"]:
             raise InputError(f"The output folder {path} holds a run with other settings; choose another --out.")
+        if found.get("tables") != head["tables"]:
+            raise InputError(
+                f"The output folder {path} holds a run of the same plan on other rows: a table has changed since. "
+                "Choose another --out."
+            )
         return run
 
-    def head(self) -> dict[str, Any]:
+    def head(self) -> Head:
         """What run.json says."""
         try:
-            head: dict[str, Any] = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
-        except json.JSONDecodeError as error:
+            head = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+        except ValueError as error:  # not JSON, or not even text
             raise InputError(f"{self.path / 'run.json'} is not valid JSON: {error}.") from None
+        if not isinstance(head, dict):
+            raise InputError(f"{self.path / 'run.json'} does not hold what a run begins with.")
         return head
 
     def write(self, name: str, content: str | bytes) -> Path:
-        """Write a file whole or not at all: beside its place, safely on the disk, and then moved there."""
-        target = self.path / name
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        """Write a file whole or not at all."""
         try:
-            with self._full(name):
-                target.parent.mkdir(exist_ok=True)
-                with temporary.open("wb") as stream:
-                    stream.write(content.encode() if isinstance(content, str) else content)
-                    stream.flush()
-                    os.fsync(stream.fileno())
-                temporary.replace(target)
-        except DiskFull:
-            temporary.unlink(missing_ok=True)
-            raise
-        return target
+            return write_whole(self.path / name, content)
+        except DiskFull as error:
+            raise DiskFull(f"{error} Make room and go on with --out {self.path}.") from None
 
-    def add(self, records: Sequence[Record]) -> str:
-        """Store the records of one finished cell; returns the digest of what was written."""
-        cells = {record.cell for record in records}
-        if len(cells) != 1:
-            raise ValueError(f"records of one cell are stored together; these are of {len(cells)}")
+    def add(self, records: Sequence[Record], part: str = "") -> tuple[str, str]:
+        """Store the records of one finished cell, or of a part of it; returns the file's name and its digest."""
+        trials = Trials.of(records)
         stream = io.BytesIO()
-        _long(records).write_parquet(stream)
-        content = stream.getvalue()
-        cell, digest = cells.pop().id, _digest(content)
-        self.write(f"records/{cell}.parquet", content)
-        with self._full("digests.txt"), (self.path / "digests.txt").open("a", encoding="utf-8") as noted:
-            noted.write(f"{cell} {digest}\n")  # one short write at the end: runners do not mix theirs
-        return digest
+        trials.to_frame().write_parquet(stream)
+        name = f"{trials.cell.id}-{part}" if part else trials.cell.id
+        return name, self._keep(f"records/{name}.parquet", stream.getvalue())
 
-    def reveal(self, cell: str, rows: Sequence[dict[str, Any]]) -> None:
+    def keep(self, name: str, content: bytes) -> str:
+        """Store a file that later tasks read; returns its digest."""
+        return self._keep(f"files/{name}", content)
+
+    def _keep(self, name: str, content: bytes) -> str:
+        self.write(name, content)
+        with told_if_full(self.path / "digests.txt"), (self.path / "digests.txt").open("a", encoding="utf-8") as noted:
+            noted.write(f"{name} {digest(content)}\n")  # one short write at the end: runners do not mix theirs
+        return digest(content)
+
+    def kept(self, name: str) -> bytes:
+        """A file that an earlier task stored."""
+        return (self.path / "files" / name).read_bytes()
+
+    def digest(self, name: str) -> str | None:
+        """The digest of a record file of a task that is not finished yet; None if it is to be made."""
+        noted, file = self.path / "digests.txt", self.path / "records" / f"{name}.parquet"
+        if not file.exists() or not noted.exists():
+            return None
+        lines = [line.split() for line in noted.read_text(encoding="utf-8", errors="replace").splitlines()]
+        known = dict(line for line in lines if len(line) == 2).get(f"records/{name}.parquet")
+        if known is None:
+            return None
+        if digest(file.read_bytes()) != known:
+            self._set_aside(file)
+            return None
+        return known
+
+    def reveal(self, cell: str, rows: Sequence[dict[str, JsonValue]]) -> None:
         """Store rows of a cell that may be shown. They are private."""
         self.write(f"revealed/{cell}.json", json.dumps(rows, ensure_ascii=False, allow_nan=False) + "\n")
 
-    def revealed(self, cell: str) -> list[dict[str, Any]]:
+    def revealed(self, cell: str) -> list[dict[str, JsonValue]]:
         """Rows of a cell that may be shown."""
         file = self.path / "revealed" / f"{cell}.json"
-        rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+        rows: list[dict[str, JsonValue]] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
         return rows
 
-    @contextmanager
-    def _full(self, name: str) -> Iterator[None]:
-        """A full disk is one sentence."""
-        try:
-            yield
-        except OSError as error:
-            if error.errno not in _FULL:
-                raise
-            raise DiskFull(
-                f"The disk is full: {self.path / name} could not be written. What is finished is kept; make room and "
-                f"go on with --out {self.path}."
-            ) from None
-
-    def finish(self, task: str, document: dict[str, Any]) -> None:
+    def finish(self, done: TaskDone) -> None:
         """Note that a task is done, with everything about it that is no record."""
-        self.write(f"tasks/{task}.json", json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
+        self.write(f"tasks/{done.task}.json", done.model_dump_json(exclude_defaults=True) + "\n")
 
-    def finished(self, task: str, *, claimed: bool = False) -> dict[str, Any] | None:
+    def finished(self, task: str, *, claimed: bool = False) -> TaskDone | None:
         """A finished task; None if it is to be run, or run again because a file of it is damaged.
 
         Who has ``claimed`` the task sets damaged files aside; for others they may be what a runner is writing.
         """
         path = self.path / "tasks" / f"{task}.json"
         try:
-            document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            done = TaskDone.model_validate_json(path.read_bytes())
         except FileNotFoundError:
             return None
-        except ValueError:  # not JSON, or not even text
+        except ValidationError:  # not JSON, or not a task
             if claimed:
                 self._set_aside(path)
             return None
+        named = {f"records/{name}.parquet": known for name, known in done.records.items()}
+        named |= {f"files/{name}": known for name, known in done.files.items()}
         whole = True
-        for cell, digest in document.get("records", {}).items():
-            file = self.path / "records" / f"{cell}.parquet"
+        for name, known in named.items():
+            file = self.path / name
             if not file.exists():
                 whole = False
-            elif _digest(file.read_bytes()) != digest:
+            elif digest(file.read_bytes()) != known:
                 if claimed:
                     self._set_aside(file)
                 whole = False
-        return document if whole else None
-
-    def digest(self, cell: str) -> str | None:
-        """The digest of a cell of a task that is not finished yet; None if it is to be run."""
-        file = self.path / "records" / f"{cell}.parquet"
-        noted = self.path / "digests.txt"
-        if not file.exists() or not noted.exists():
-            return None
-        lines = [line.split() for line in noted.read_text(encoding="utf-8").splitlines()]
-        known = dict(line for line in lines if len(line) == 2).get(cell)
-        if known is None:
-            return None
-        if _digest(file.read_bytes()) != known:
-            self._set_aside(file)
-            return None
-        return known
+        return done if whole else None
 
     def broke(self, task: str, trace: str) -> None:
         """Keep the traceback of a task that stopped with an internal error."""
@@ -218,23 +215,13 @@ class Run:
                 return
             yield True
 
-    def summary(self) -> Summary:
-        """The run's summary."""
-        try:
-            text = (self.path / "summary.json").read_text(encoding="utf-8")
-        except FileNotFoundError:
-            raise InputError(f"The run {self.path} is not finished: it has no summary.json.") from None
-        return Summary.from_json(text, str(self.path / "summary.json"))
-
     def frame(self) -> pl.LazyFrame:
         """All stored numbers, one line each, as a query that reads only what it needs."""
         return pl.scan_parquet(self.path / "records" / "*.parquet", missing_columns="insert")
 
-    def records(self, cells: Sequence[str] | None = None) -> list[Record]:
-        """All stored records, or those of some cells in their order."""
-        folder = self.path / "records"
-        paths = sorted(folder.glob("*.parquet")) if cells is None else [folder / f"{cell}.parquet" for cell in cells]
-        return [record for path in paths for record in _records(_migrated(pl.read_parquet(path)))]
+    def trials(self, names: Sequence[str]) -> list[Trials]:
+        """The trials in these record files."""
+        return [Trials.from_frame(pl.read_parquet(self.path / "records" / f"{name}.parquet")) for name in names]
 
 
 def _others(path: Path) -> bool:
@@ -244,67 +231,3 @@ def _others(path: Path) -> bool:
         and not (entry.name.startswith(".run.json.") and entry.name.endswith(".tmp"))
         for entry in path.iterdir()
     )
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
-
-
-def _long(records: Sequence[Record]) -> pl.DataFrame:
-    """One line for each number, built by columns: a line each in Python would take longer than many attacks."""
-    counts = [max(len(record.values), 1) for record in records]  # a failed attack is a line too
-    places = np.repeat(np.arange(len(records), dtype=np.uint32), counts)
-    heads = pl.DataFrame(
-        {name: [getattr(record.cell, name) for record in records] for name in _CELL}
-        | {name: [getattr(record, name) for record in records] for name in _RECORD}
-    )
-    first: list[Measure | None] = [*records[0].values] or [None]
-    if all(list(record.values) == first for record in records):  # as nearly always: the names once, and repeated
-        measures, lines = first, np.tile(np.arange(len(first)), len(records))
-    else:
-        measures = [measure for record in records for measure in (record.values or (None,))]
-        lines = np.arange(len(measures))
-    names = pl.DataFrame(
-        {name: [getattr(m, name) if m else None for m in measures] for name in ("source", "scope", "metric")},
-        schema=dict.fromkeys(("source", "scope", "metric"), pl.String),
-    )
-    values = [value for record in records for value in (record.values.values() or (None,))]
-    return pl.concat(
-        [
-            heads[places],
-            pl.DataFrame({"record": places}),
-            names[lines],
-            pl.DataFrame({"value": pl.Series(values, dtype=pl.Float64)}),
-        ],
-        how="horizontal",
-    )
-
-
-def _migrated(frame: pl.DataFrame) -> pl.DataFrame:
-    """A file of any version as the newest one."""
-    if "variant" not in frame.columns:
-        frame = frame.with_columns(variant=pl.lit(""))
-    if "record" not in frame.columns:
-        frame = frame.with_columns(record=pl.struct(_RECORD).rank("dense").cast(pl.UInt32)).sort(
-            "record", maintain_order=True
-        )
-    return frame
-
-
-def _records(frame: pl.DataFrame) -> Iterator[Record]:
-    if frame.is_empty():
-        return
-    cell = Cell(**frame.select(_CELL).row(0, named=True))
-    names = frame.select("source", "scope", "metric").rows()
-    known = {name: Measure(*name) for name in set(names) if name[2] is not None}
-    values = frame["value"].to_list()
-    number = frame["record"].to_numpy()
-    begins = np.flatnonzero(np.diff(number, prepend=number[0] + 1)).tolist()
-    heads = frame.select(_RECORD)[begins].rows(named=True)
-    before: list[Any] = []
-    measures: list[Measure] = []
-    for begin, end, head in zip(begins, [*begins[1:], len(values)], heads, strict=True):
-        if names[begin:end] != before:  # as nearly never: records of a cell have the same numbers
-            before = names[begin:end]
-            measures = [known[name] for name in before if name in known]
-        yield Record(cell=cell, **head, values=dict(zip(measures, values[begin:end], strict=False)))

@@ -138,7 +138,8 @@ class Trials:
     @cached_property
     def rows(self) -> np.ndarray:
         """Rows behind each scored trial."""
-        return self.heads["rows"].to_numpy()[self.scored].astype(np.float64)
+        rows: np.ndarray = self.heads["rows"].to_numpy()[self.scored].astype(np.float64)
+        return rows
 
     def column(self, measure: Measure) -> np.ndarray:
         """One value for each scored trial; NaN where it was not measured."""

@@ -2,43 +2,58 @@
 
 from __future__ import annotations
 
+import datetime
+import inspect
 import json
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from seepage._core import InputError, Progress, silent
-from seepage.runs.backends import Backend
-from seepage.runs.document import command_line, make_summary, versions
-from seepage.runs.plan import Plan, facts, make_plan
-from seepage.studies.rows.running import check_choice
-from seepage.data.source import Source, open_source
-from seepage.runs.sweep import run_here, run_plan
-from seepage.runs.task import Memory
+from seepage.data.request import Request
+from seepage.plans import registry
+from seepage.plans.options import option_of
 from seepage.report import write_report
-from seepage.results import Run, Summary
-from seepage.results.store import STORE_VERSION
+from seepage.results import Run, Summary, Trials
+from seepage.results.store import STORE_VERSION, Head
+from seepage.runs.backends import Backend, open_backend
+from seepage.runs.gathering import gather
+from seepage.runs.plan import Plan, make_plan
+from seepage.runs.sweep import run_here, run_plan
+from seepage.runs.task import Memory, versions
+from seepage.runs.words import command_line
+from seepage.studies import SETTINGS
+from seepage.studies.study import Opened
 
 
 def audit(
-    data: Any,
+    data: Any = None,
     target: str | None = None,
     *,
+    study: str = "rows",
     out: str | Path | None = None,
+    jobs: int = 1,
     progress: Progress = silent,
     **options: Any,
 ) -> Summary:
-    """Audit a table: how much of it could a server read back from federated training?
+    """Audit a table: how much of it could another party read back from federated training?
 
     Args:
         data: a frame (polars or pandas), a path to a CSV or Parquet file, or a data set's name.
         target: the column to predict.
-        out: a folder for records, summary and report; nothing is written without it.
+        study: ``rows`` (clients' updates), ``property`` (shares read from models), ``vertical`` (gradients of aligned
+            batches) or ``training`` (models over several parties' columns).
+        out: a folder for records, summary and report; nothing is written without it. One that holds a part of the
+            same run is gone on with.
+        jobs: processes; more than one need a folder.
         progress: called with a label, the work done and the whole.
-        options: what :class:`Request` says about the table (``task``, ``drop``, ``sensitive``, ``group``, ``schema``,
-            ``path``) and anything of :class:`Settings` (``protocol``, ``models``, ``defenses``, ``batch_sizes``,
-            ``attacks``, ``trials``, ``seed``, ...), and ``grid`` and ``cases`` as in a plan
-            (:func:`read_plan`). Models, defences and attacks are names or specs such as ``"gaussian_noise:0.01"``.
+        options: what is said about the table (``task``, ``drop``, ``sensitive``, ``group``, ``schema``, ``path``), any
+            setting of the study (``models``, ``defenses``, ``batch_sizes``, ``attacks``, ``trials``, ``seed``, ...),
+            and ``grid`` and ``cases`` as in a plan (:func:`read_plan`). Models, defences and attacks are names, specs
+            such as ``"gaussian_noise:0.01"``, or objects of your own.
 
     Returns:
         The summary; in a notebook it shows itself as a table.
@@ -50,14 +65,39 @@ def audit(
         ...     clinic(rows=400), target="died", batch_sizes=(2,), trials=2, clients=2, exposure=0,
         ...     attack_points=("initialized",), attack_options={"steps": "20"},
         ... )
-        >>> result.cells[0]["trials"]
+        >>> result.cells[0].trials
         2
     """
-    plan = make_plan({"data": data, "target": target} | options)
-    summary = run(plan, out=Path(out) if out else None, command=command_line(plan), progress=progress)
-    if out:
-        write_report(Run.open(Path(out)))
+    plan = make_plan({"study": study, "data": data, "target": target} | options)
+    folder = Path(out) if out else None
+    with ExitStack() as stack:
+        backend = stack.enter_context(open_backend("local", jobs=jobs)) if jobs > 1 else None
+        summary = run(plan, out=folder, command=command_line(plan), backend=backend, progress=progress)
+    if folder:
+        write_report(Run.open(folder))
     return summary
+
+
+def _signature() -> inspect.Signature:
+    """Every option by name: those about the table, and those of all studies."""
+    own = list(inspect.signature(audit).parameters.values())
+    named = {parameter.name for parameter in own}
+    kinds: list[type[BaseModel]] = [Request, *SETTINGS.values()]
+    fields = {name: field for kind in kinds for name, field in kind.model_fields.items()}
+    more = [
+        inspect.Parameter(
+            option_of(field).one if name == "schema_file" else name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=field.get_default(call_default_factory=True),
+            annotation=field.annotation,
+        )
+        for name, field in fields.items()
+        if name not in named
+    ]
+    return inspect.Signature([*own[:-1], *more, own[-1]], return_annotation=Summary)
+
+
+audit.__signature__ = _signature()  # type: ignore[attr-defined]
 
 
 def run(
@@ -65,14 +105,14 @@ def run(
     *,
     out: Path | None,
     command: str,
-    sources: Sequence[Source] | None = None,
+    sources: Sequence[Opened] | None = None,
     backend: Backend | None = None,
     strict: bool = True,
     progress: Progress = silent,
 ) -> Summary:
-    """Audit what a plan says, and write the run folder if one is wanted (the report is the caller's to render).
+    """Run what a plan says, and write the run folder if one is wanted (the report is the caller's to render).
 
-    A folder that holds a part of the same audit already is gone on with.
+    A folder that holds a part of the same run already is gone on with.
 
     Args:
         sources: the opened tables of the variants, if the caller has opened them.
@@ -80,57 +120,82 @@ def run(
         strict: without a backend, stop before any work if a part cannot be run; else the others run and it is noted.
     """
     opened = list(sources) if sources is not None else open_sources(plan)
-    if backend is None and strict:
+    if backend is not None:
+        _check_portable(plan)
+    elif strict:
         for task in plan.tasks:  # told before anything is written
-            check_choice(opened[task.place], task.variant.settings, task.choice)
-    settings = plan.variants[0].settings.model_dump(mode="json")
-    head = {
-        "store_version": STORE_VERSION,
-        "command": command,
-        "settings": settings,
-        "plan": plan.fingerprint,
-        "tasks": len(plan.tasks),
-        "dataset": opened[0].name,
-        "tables": {source.name: source.digest for source in opened},
-        "versions": versions(),
-    }
-    folder = Run.open_or_create(out, head, same="plan") if out else None
-    if folder is not None and folder.head().get("tables", head["tables"]) != head["tables"]:
-        raise InputError(
-            f"The output folder {out} holds a run of the same plan on other rows: a table has changed since. Choose "
-            "another --out."
-        )
+            plan.study.check(opened[task.place], task.variant.settings, task.choice)
+    folder = Run.open_or_create(out, _head(plan, opened, command)) if out else None
     memory = Memory()
     if backend is None:
-        documents, memory = run_here(plan, folder, opened, progress, strict=strict)
+        finished, memory = run_here(plan, folder, opened, progress, strict=strict)
     elif folder is None:
         raise InputError("Workers need a run folder to write to: say where with --out.")
     else:
-        documents = run_plan(plan, folder, backend, progress)
-    summary = make_summary(
+        finished = run_plan(plan, folder, backend, progress)
+    begun = str(folder.head().get("created", "")) if folder else _now()
+    summary = gather(
         plan,
         opened,
-        documents,
-        folder.records if folder else lambda cells: [r for cell in cells for r in memory.records[cell]],
-        folder.revealed if folder else lambda cell: memory.revealed[cell],
-        name=out.name if out else opened[0].name,
-        path=str(out) if out else None,
-        command=command,
+        finished,
+        folder.trials if folder else lambda names: [Trials.of(memory.records[name]) for name in names],
+        folder.revealed if folder else lambda cell: memory.revealed.get(cell, []),
+        {
+            "name": out.name if out else opened[0].name,
+            "path": str(out) if out else None,
+            "command": command,
+            "created": begun,
+        },
     )
     if folder:
         folder.write("summary.json", summary.to_json())
     return summary
 
 
-def open_sources(plan: Plan) -> list[Source]:
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def _head(plan: Plan, sources: Sequence[Opened], command: str) -> Head:
+    """What run.json says."""
+    return {
+        "store_version": STORE_VERSION,
+        "study": plan.study.name,
+        "created": _now(),
+        "command": command,
+        "settings": plan.variants[0].settings.model_dump(mode="json"),
+        "plan": plan.fingerprint,
+        "tasks": len(plan.tasks),
+        "dataset": sources[0].name,
+        "tables": {source.name: source.digest for source in sources},
+        "versions": dict(versions()),
+    }
+
+
+def _check_portable(plan: Plan) -> None:
+    """Objects that were given in Python are known in this process only."""
+    for variant in plan.variants:
+        for name, field in type(variant.settings).model_fields.items():
+            part, value = option_of(field).part, getattr(variant.settings, name)
+            for spec in value if isinstance(value, tuple) else (value,):
+                if part and spec and registry.is_handed(part, spec):
+                    raise InputError(
+                        f"The {part} {spec!r} is an object of this program, and workers are other processes; name it "
+                        "by package.module:object, or run with one job."
+                    )
+
+
+def open_sources(plan: Plan) -> list[Opened]:
     """The table of every variant; each is opened once."""
-    opened: dict[str, Source] = {}
-    found: list[Source] = []
+    opened: dict[str, Opened] = {}
+    found: list[Opened] = []
     named: dict[tuple[str, str], str] = {}
     for variant in plan.variants:
-        table = json.dumps(facts(variant.request))
+        table = json.dumps(
+            [variant.request.facts, variant.settings.model_dump(mode="json", include={"tables", "key", "guests"})]
+        )
         if table not in opened:
-            opened[table] = open_source(variant.request)
+            opened[table] = plan.study.open(variant.request, variant.settings)
         found.append(opened[table])
         first = named.setdefault((variant.name, found[-1].name), table)
         if opened[first].digest != found[-1].digest:

@@ -1,7 +1,8 @@
-"""Plans: an audit in a TOML file, with the same keys as the Python API, and grids over any of them.
+"""Plans: what is to be run, in a TOML file, with the same keys as the command line and Python, and grids over any.
 
 .. code-block:: toml
 
+    study = "rows"                    # rows if it is not said
     data = "adult"
     models = ["mlp", "resnet"]        # every combination of models, defences, batch sizes and attacks is tested
     batch_sizes = [1, 8, 32]
@@ -18,31 +19,26 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from seepage._core import InputError, unknown_name
-from seepage.studies.findings import Choice
-from seepage.studies.rows.running import choices_of
-from seepage.studies.rows.settings import SEVERAL, Settings, make_settings
-from seepage.data.source import Request
-from seepage.data import as_frame
-
-ABOUT = {field.name for field in fields(Request)}
-KEYS = (*(field.name for field in fields(Request)), *Settings.model_fields)
-MANY = ("grid", "cases")
-_TYPES = get_type_hints(Request) | {"task": str | None}  # a wrong task is told with the nearest one
-_COORDINATES = {"data", "protocol", *SEVERAL, *SEVERAL.values(), "attack_points"}  # a cell says these itself
+from seepage.data.request import Request
+from seepage.plans import registry
+from seepage.plans.grid import MANY, combinations
+from seepage.plans.options import Settings, aliases, checked, foreign_name, option_of, renamed, sentence
+from seepage.studies import SETTINGS, find_study
+from seepage.studies.study import Choice, Study
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Variant:
     """One table with one setting of everything that is not a coordinate of a cell. ``name`` says how it differs."""
 
@@ -51,38 +47,55 @@ class Variant:
     settings: Settings
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Task:
-    """What is trained once and attacked many times; what workers are given. ``place`` is the variant's in its plan."""
+    """What is trained once; what workers are given. ``place`` is the variant's in its plan."""
 
+    study: str
     variant: Variant
     choice: Choice
     place: int = 0
 
-    @property
+    @cached_property
     def id(self) -> str:
         """A short stable name, from everything that can change a number of it."""
-        settings = self.variant.settings.model_dump(mode="json", exclude={"models", "defenses", "batch_sizes"})
-        text = json.dumps([facts(self.variant.request), settings, vars(self.choice), self.variant.name], sort_keys=True)
+        matters = find_study(self.study).matters(self.variant.settings, self.choice)
+        choice = [type(self.choice).__name__, asdict(self.choice)]  # type: ignore[call-overload]
+        text = json.dumps([self.study, self.variant.request.facts, matters, choice, self.variant.name], sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
+    @cached_property
+    def needs(self) -> dict[str, str]:
+        """Tasks that must be finished first: their names by the labels of their choices."""
+        needed = find_study(self.study).needs(self.variant.settings, self.choice)
+        return {choice.label: Task(self.study, self.variant, choice, self.place).id for choice in needed}
 
-@dataclass(frozen=True)
+    @property
+    def label(self) -> str:
+        """In words."""
+        data = self.variant.request.data
+        table = str(data) if isinstance(data, str | Path) else ""
+        return ", ".join(part for part in (table, self.choice.label, self.variant.name) if part)
+
+
+@dataclass(frozen=True, eq=False)
 class Plan:
-    """Everything an audit is to test."""
+    """Everything that is to be run."""
 
+    study: Study
     variants: tuple[Variant, ...]
 
-    @property
-    def tasks(self) -> list[Task]:
-        """What is to be trained, in the order of the plan."""
-        return [
-            Task(variant, choice, place)
+    @cached_property
+    def tasks(self) -> tuple[Task, ...]:
+        """What is to be done, in the order of the plan; what several variants share is done once."""
+        every = [
+            Task(self.study.name, variant, choice, place)
             for place, variant in enumerate(self.variants)
-            for choice in choices_of(variant.settings)
+            for choice in self.study.choices(variant.settings)
         ]
+        return tuple({task.id: task for task in reversed(every)}.values())[::-1]
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Equal for equal plans."""
         return hashlib.blake2b("".join(task.id for task in self.tasks).encode(), digest_size=8).hexdigest()
@@ -91,129 +104,133 @@ class Plan:
 def read_plan(path: str | Path) -> dict[str, Any]:
     """The values of a plan, as :func:`seepage.audit` takes them; a mistake is one sentence.
 
-    Every key is one of :class:`Request` or :class:`Settings`, or ``grid`` (lists of values of such keys) or ``cases``
-    (tables of such keys). A path is taken from the folder in which the audit is started, as on the command line.
+    Every key is ``study``, one about the table, a setting of the study, ``grid`` (lists of values of such keys) or
+    ``cases`` (tables of such keys). A path is taken from the folder in which the run is started, as on the command
+    line.
 
     Example:
         >>> values = read_plan("reproductions/tableak/noise.toml")  # doctest: +SKIP
         >>> seepage.audit(**values)  # doctest: +SKIP
     """
-    values = _renamed(_parsed(Path(path)), f"the plan {path}")
-    for key in values:
-        if key not in (*KEYS, *MANY):
-            raise unknown_name(f"key in the plan {path}:", key, (*KEYS, *MANY))
+    values = _parsed(Path(path))
+    where = f"the plan {path}"
+    study = str(values.get("study", "rows"))
+    plain = {key: value for key, value in values.items() if key not in (*MANY, "study")}
+    _check_old_form(values, where)
+    known = _known(_study_settings(study), study)(plain, where)
+    many = {key: values[key] for key in MANY if key in values}
+    values = {"study": study, **known, **many}
     make_plan({"data": None} | values)  # told now, before anything beside the plan can hide it
     return values
 
 
+def _check_old_form(values: Mapping[str, Any], where: str) -> None:
+    """Plans of earlier versions said some things otherwise."""
+    parts = [values, *(case for case in values.get("cases") or [] if isinstance(case, Mapping))]
+    for part in parts:
+        if part.get("protocol") == "vertical":
+            raise InputError(
+                f"{where[0].upper()}{where[1:]} is of an earlier form: vertical learning is a study of its own now. "
+                'Write study = "vertical" in place of protocol = "vertical".'
+            )
+        attacks = part.get("attacks", part.get("attack"))
+        if attacks in ("property", ["property"]):
+            raise InputError(
+                f"{where[0].upper()}{where[1:]} is of an earlier form: property inference is a study of its own now. "
+                'Write study = "property" in place of attacks = ["property"].'
+            )
+
+
+def _study_settings(study: str) -> type[Settings]:
+    if study not in SETTINGS:
+        raise unknown_name("study", study, SETTINGS)
+    return SETTINGS[study]
+
+
+def _known(kind: type[Settings], study: str) -> Callable[[Mapping[str, Any], str], dict[str, Any]]:
+    """Checks keys, and brings them into one way of writing."""
+    own = (*Request.model_fields, *kind.model_fields)
+    others = {name: (*each.model_fields, *aliases(each)) for name, each in SETTINGS.items() if name != study}
+
+    def check(values: Mapping[str, Any], place: str) -> dict[str, Any]:
+        names = renamed(values, (Request, kind), place)
+        for key in names:
+            if key == "study":
+                raise InputError(f"There is a 'study' in {place}; a plan is of one study, said at its top.")
+            if key not in own:
+                raise foreign_name(key, own, others, study, place)
+        return names
+
+    return check
+
+
 def make_plan(values: Mapping[str, Any]) -> Plan:
     """The plan that these values make; everything is checked that can be without the tables."""
-    plain = {key: value for key, value in values.items() if key not in MANY}
-    variants: list[Variant] = []
-    cells: set[tuple[Any, ...]] = set()
-    for name, changes in _changes(_grid(values.get("grid") or {}), _cases(values.get("cases") or [])):
-        merged = {key: value for key, value in plain.items() if SEVERAL.get(key, key) not in changes} | changes
-        variant = Variant(name, *prepare(merged))
+    name = str(values.get("study") or "rows")
+    kind = _study_settings(name)
+    study = find_study(name)
+    check = _known(kind, name)
+    plain = check({key: value for key, value in values.items() if key not in (*MANY, "study")}, "the settings")
+    variants = []
+    for label, changes in combinations(values, lambda key: key in study.said, check):
+        variants.append(Variant(label, *prepare(study, plain | changes)))
+    _check_apart(study, variants)
+    return Plan(study, tuple(variants))
+
+
+def _check_apart(study: Study, variants: list[Variant]) -> None:
+    """Two parts of a plan that test the same thing could not be told apart."""
+    seen: set[str] = set()
+    for variant in variants:
         data = variant.request.data
         table = str(data) if isinstance(data, str | Path) else "a table"  # frames are told apart by the names of cases
-        settings = variant.settings
+        said = variant.settings.model_dump(mode="json", include=set(study.said))
+        choices = [asdict(choice) for choice in study.choices(variant.settings)]  # type: ignore[call-overload]
+        lists = {key: value for key, value in said.items() if not isinstance(value, list)}
+        attackers = [said.get(key) or [""] for key in ("attacks", "attack_points")]
         own = {
-            (name, table, settings.protocol, *vars(choice).values(), attack, point)
-            for choice in choices_of(settings)
-            for attack in settings.attacks
-            for point in settings.attack_points
+            json.dumps([variant.name, table, lists, choice, attack, point], sort_keys=True)
+            for choice in choices
+            for attack in attackers[0]
+            for point in attackers[1]
         }
-        if common := sorted(own & cells, key=str):
-            where = ", ".join(str(part) for part in common[0][1:] if part)
+        if common := sorted(own & seen):
+            choice = json.loads(common[0])[3]
+            where = ", ".join([table, *(str(part) for part in choice.values() if part not in ("", "none"))])
             raise InputError(f"Two parts of the plan test the same thing ({where}).")
-        cells |= own
-        variants.append(variant)
-    return Plan(tuple(variants))
+        seen |= own
 
 
-def _grid(grid: Any) -> dict[str, list[Any]]:
-    if not isinstance(grid, Mapping):
-        raise InputError("The plan's 'grid' is a table: keys with lists of values.")
-    checked: dict[str, list[Any]] = {}
-    for key, listed in grid.items():
-        if key not in (*KEYS, *SEVERAL):
-            raise unknown_name("key in the plan's grid:", key, (*KEYS, *SEVERAL))
-        if not isinstance(listed, list | tuple) or not listed:
-            raise InputError(f"{key!r} in the plan's grid is {listed!r}; it must be a list of values.")
-        checked[str(key)] = list(listed)
-    return _renamed(checked, "the plan's grid")
+def prepare(study: Study, values: Mapping[str, Any]) -> tuple[Request, Settings]:
+    """The request and the settings that these values make; everything is checked."""
+    about = {name: value for name, value in values.items() if name in Request.model_fields}
+    for name in ("drop", "sensitive"):
+        if isinstance(about.get(name), str):  # one column where several are allowed
+            about[name] = (about[name],)
+    for name in ("schema_file", "path"):
+        about[name] = about.get(name) or None
+    try:
+        request = Request(**about)
+    except ValidationError as error:
+        raise InputError(sentence(error)) from None
+    own = {name: value for name, value in values.items() if name not in about}
 
+    def written_out(part: str, asked: Any) -> str:
+        return registry.written_out(part, asked, study.name)
 
-def _cases(cases: Any) -> list[dict[str, Any]]:
-    if not isinstance(cases, Sequence) or not all(isinstance(case, Mapping) for case in cases):
-        raise InputError("The plan's 'cases' are tables: [[cases]] with keys below.")
-    for case in cases:
-        for key in case:
-            if key not in (*KEYS, *SEVERAL, "name"):
-                raise unknown_name("key in the plan's cases:", key, (*KEYS, *SEVERAL, "name"))
-    return [_renamed(case, "a case of the plan") for case in cases]
-
-
-def _renamed(values: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Keys in one way of writing: one model is a list of one."""
-    for one, several in SEVERAL.items():
-        if one in values and several in values:
-            raise InputError(f"There are {one!r} and {several!r} in {where}; say one of them.")
-    return {SEVERAL.get(key, key): value for key, value in values.items()}
+    settings: Settings = checked(study.settings, own, written_out)
+    return request, settings
 
 
 def with_typed(values: Mapping[str, Any], typed: Mapping[str, Any]) -> dict[str, Any]:
-    """A plan's values with others that go before them, also before its grid and its cases."""
-    names = {*typed, *(one for one, several in SEVERAL.items() if several in typed)}
+    """A plan's values with others that take their place, also in its grid and its cases."""
+    kind = _study_settings(str(values.get("study", "rows")))
+    others = {option_of(field).one: name for each in (Request, kind) for name, field in each.model_fields.items()}
+    names = {*typed, *(one for one, name in others.items() if name in typed)}
     grid = {key: value for key, value in (values.get("grid") or {}).items() if key not in names}
     cases = [{key: value for key, value in case.items() if key not in names} for case in values.get("cases") or []]
     rest = {key: value for key, value in values.items() if key not in MANY}
     return rest | dict(typed) | ({"grid": grid} if grid else {}) | ({"cases": cases} if cases else {})
-
-
-def _changes(grid: dict[str, list[Any]], cases: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
-    """Every combination, with a name made of what a cell does not say itself."""
-    found = []
-    for case in cases or [{}]:
-        for values in itertools.product(*grid.values()):
-            chosen = dict(zip(grid, values, strict=True))
-            changes = {key: value for key, value in case.items() if key != "name"} | chosen
-            said = [str(case["name"])] if "name" in case else [_said(k, v) for k, v in case.items() if _unsaid(k)]
-            said += [_said(key, value) for key, value in chosen.items() if _unsaid(key)]
-            found.append((", ".join(said), changes))
-    return found
-
-
-def _unsaid(key: str) -> bool:
-    return key not in _COORDINATES and key != "name"
-
-
-def _said(key: str, value: Any) -> str:
-    return f"{key}={str(value).lower() if isinstance(value, bool) else value}"
-
-
-def prepare(values: Mapping[str, Any]) -> tuple[Request, Settings]:
-    """The request and the settings that these values make; everything is checked."""
-    about = {name: _checked(name, value) for name, value in values.items() if name in ABOUT}
-    settings = make_settings(**{name: value for name, value in values.items() if name not in ABOUT})
-    return Request(**about), settings
-
-
-def facts(request: Request) -> dict[str, Any]:
-    """A request as it is written down: equal for equal tables, however they were given."""
-    return {name: _canonical(getattr(request, name)) for name in sorted(ABOUT)}
-
-
-def _canonical(value: Any) -> Any:
-    """A value of a request as it is written down; a frame by its content."""
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    if isinstance(value, tuple | list):
-        return [_canonical(entry) for entry in value]
-    if isinstance(value, Path):
-        return str(value)
-    frame = as_frame(value)
-    return {"columns": frame.columns, "rows": frame.height, "hash": str(frame.hash_rows(seed=0).sum())}
 
 
 def _parsed(path: Path) -> dict[str, Any]:
@@ -225,15 +242,3 @@ def _parsed(path: Path) -> dict[str, Any]:
         raise InputError(f"The plan {path} cannot be read: {error.strerror}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"The plan {path} is not valid TOML: {error}.") from None
-
-
-def _checked(name: str, value: Any) -> Any:
-    """A value about the table, in its type; one column where several are allowed is fine."""
-    if name in ("drop", "sensitive") and isinstance(value, str):
-        value = (value,)
-    if name in ("schema", "path"):
-        value = value or None
-    try:
-        return TypeAdapter(_TYPES[name]).validate_python(value)
-    except ValidationError as error:
-        raise InputError(f"{name!r} is {value!r}: {error.errors()[0]['msg']}.") from None

@@ -5,50 +5,50 @@ from __future__ import annotations
 import time
 import traceback
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from seepage._core import DiskFull, InputError, Progress, SeepageError, silent
+from seepage.results import Run, TaskDone
 from seepage.runs.backends import Backend
 from seepage.runs.plan import Plan, Task
-from seepage.data.source import Source
 from seepage.runs.task import Done, Folder, Memory, run_task
-from seepage.results import Run
+from seepage.studies.study import Opened
 
 ATTEMPTS = 3  # at a task whose worker died
 PATIENCE = 0.5  # seconds between looks at what another runner is doing
 
 
 def run_here(
-    plan: Plan, run: Run | None, sources: Sequence[Source], progress: Progress = silent, *, strict: bool = True
-) -> tuple[list[dict[str, Any]], Memory]:
+    plan: Plan, run: Run | None, sources: Sequence[Opened], progress: Progress = silent, *, strict: bool = True
+) -> tuple[dict[str, TaskDone], Memory]:
     """All tasks one after the other in this process: what an audit of one table does.
 
     Args:
         strict: stop at a task that cannot be run; else note why and go on.
     """
-    documents, memory = [], Memory()
+    finished: dict[str, TaskDone] = {}
+    memory = Memory()
     for task in plan.tasks:
         with _turn(run, task):
-            document = run.finished(task.id, claimed=True) if run is not None else None
-            if document is None:
-                folder = str(run.path) if run is not None else None
-                done = run_task(task, folder, sources[task.place], progress)
-                document = done.document
-                if "reason" in document and strict:
-                    raise InputError(str(document["reason"]))
+            done = run.finished(task.id, claimed=True) if run is not None else None
+            if done is None:
+                result = _without_needs(task, finished) or run_task(
+                    task, str(run.path) if run else None, sources[task.place], progress, files=memory.files
+                )
+                done = result.task
+                if done.reason and strict:
+                    raise InputError(done.reason)
                 if run is not None:
-                    run.finish(task.id, document)
-                if done.memory is not None:
-                    memory.records |= done.memory.records
-                    memory.revealed |= done.memory.revealed
-        documents.append(document)
-    return documents, memory
+                    run.finish(done)
+                if result.memory is not None:
+                    memory.take(result.memory)
+        finished[task.id] = done
+    return finished, memory
 
 
 @contextmanager
@@ -63,8 +63,32 @@ def _turn(run: Run | None, task: Task) -> Iterator[None]:
     yield
 
 
+def _without_needs(task: Task, finished: Mapping[str, TaskDone]) -> Done | None:
+    """A task whose needs could not be made cannot be run either."""
+    for label, needed in task.needs.items():
+        other = finished.get(needed)
+        if other is not None and (other.reason or other.error):
+            why = other.reason or f"{label} stopped with an internal error"
+            return Done(TaskDone(task=task.id, reason=why if other.reason else "", error="" if other.reason else why))
+    return None
+
+
+def run_plan(plan: Plan, run: Run, backend: Backend, progress: Progress = silent) -> dict[str, TaskDone]:
+    """All tasks that are not finished, on a backend; returns what is known of every task.
+
+    Another runner on the same folder takes other tasks. A task whose worker dies is given to another one; one that
+    stops with an internal error is kept with its traceback, and the others go on.
+    """
+    sweep = _Sweep(plan, run, backend, progress)
+    try:
+        sweep.go()
+    finally:
+        sweep.release()
+    return {task.id: sweep.finished[task.id] for task in plan.tasks}
+
+
 @dataclass
-class _Work:
+class _Started:
     """A task at a worker."""
 
     task: Task
@@ -72,87 +96,120 @@ class _Work:
     alone: bool
 
 
-def run_plan(plan: Plan, run: Run, backend: Backend, progress: Progress = silent) -> list[dict[str, Any]]:
-    """All tasks that are not finished, on a backend; returns what is known of every task.
+@dataclass
+class _Sweep:
+    """A plan on its way."""
 
-    Another runner on the same folder takes other tasks. A task whose worker dies is given to another one; one that
-    stops with an internal error is kept with its traceback, and the others go on.
-    """
-    tasks = plan.tasks
-    documents = {task.id: document for task in tasks if (document := run.finished(task.id)) is not None}
-    waiting = deque(task for task in tasks if task.id not in documents)
-    elsewhere: deque[Task] = deque()
-    suspects: deque[Task] = (
-        deque()
-    )  # a worker died while they ran: one at a time, so that it is known whose fault it is
-    running: dict[Future[Done], _Work] = {}
-    deaths: Counter[str] = Counter()
-    folder = str(run.path.resolve()) if backend.shared else None
-    begin = partial(run_task, base=str(Path.cwd()))
+    plan: Plan
+    run: Run
+    backend: Backend
+    progress: Progress
+    finished: dict[str, TaskDone] = field(default_factory=dict)
+    waiting: deque[Task] = field(default_factory=deque)
+    elsewhere: deque[Task] = field(default_factory=deque)  # at another runner
+    suspects: deque[Task] = field(default_factory=deque)  # a worker died: one at a time, to know whose fault it is
+    running: dict[Future[Done], _Started] = field(default_factory=dict)
+    deaths: Counter[str] = field(default_factory=Counter)
 
-    def tell() -> None:
-        failed = sum("reason" in document or "error" in document for document in documents.values())
-        note = f"{len(running)} running" + (f", {failed} not run" if failed else "")
-        progress("training runs", len(documents), len(tasks), note)
+    def go(self) -> None:
+        """Until every task is finished, here or elsewhere."""
+        for task in self.plan.tasks:
+            done = self.run.finished(task.id)
+            if done is None:
+                self.waiting.append(task)
+            else:
+                self.finished[task.id] = done
+        while self.waiting or self.running or self.elsewhere or self.suspects:
+            self._start_some()
+            self._tell()
+            if self.running:
+                for future in wait(self.running, timeout=PATIENCE, return_when=FIRST_COMPLETED).done:
+                    self._end(future)
+            else:
+                time.sleep(PATIENCE if self.elsewhere else 0)
+            self.waiting.extend(self.elsewhere)
+            self.elsewhere.clear()
+        self._tell()
 
-    def start(task: Task, alone: bool) -> None:
+    def _start_some(self) -> None:
+        """Fill the workers with tasks whose needs are there."""
+        if self.suspects:
+            if not self.running:
+                self._start(self.suspects.popleft(), alone=True)
+            return
+        for _ in range(len(self.waiting)):
+            if len(self.running) >= self.backend.slots:
+                return
+            task = self.waiting.popleft()
+            if all(needed in self.finished for needed in task.needs.values()):
+                self._start(task, alone=self.backend.slots == 1)
+            else:
+                self.waiting.append(task)
+
+    def _start(self, task: Task, *, alone: bool) -> None:
         claim = ExitStack()
-        if not claim.enter_context(run.claimed(task.id)):
+        if not claim.enter_context(self.run.claimed(task.id)):
             claim.close()
-            elsewhere.append(task)
-        elif (document := run.finished(task.id, claimed=True)) is not None:  # another runner was faster
+            self.elsewhere.append(task)
+            return
+        done = self.run.finished(task.id, claimed=True)  # another runner may have been faster
+        stuck = _without_needs(task, self.finished) if done is None else None
+        if done is not None or stuck is not None:
             claim.close()
-            documents[task.id] = document
+            self.finished[task.id] = done if done is not None else self._kept(stuck)  # type: ignore[arg-type]
+            return
+        shared = str(self.run.path.resolve()) if self.backend.shared else None
+        work = partial(run_task, base=str(Path.cwd()))
+        if shared is None and task.needs:
+            names = [name for needed in task.needs.values() for name in self.finished[needed].files]
+            work = partial(work, files={name: self.run.kept(name) for name in names})
+        self.running[self.backend.submit(work, task, shared)] = _Started(task, claim, alone)
+
+    def _end(self, future: Future[Done]) -> None:
+        """Keep what came back, or give the task to another worker if this one died."""
+        started = self.running.pop(future)
+        task, error = started.task, future.exception()
+        if isinstance(error, DiskFull):  # the run stops, and can go on later
+            started.claim.close()
+            raise error
+        if error is not None and self.backend.died(error):
+            self.deaths[task.id] += started.alone
+        if error is not None and self.backend.died(error) and self.deaths[task.id] < ATTEMPTS:
+            self.suspects.append(task)
         else:
-            running[backend.submit(begin, task, folder)] = _Work(task, claim, alone)
+            self.finished[task.id] = self._kept(future.result() if error is None else _broken(task, error))
+        started.claim.close()
 
-    tell()
-    try:
-        while waiting or running or elsewhere or suspects:
-            while waiting and not suspects and len(running) < backend.slots:
-                start(waiting.popleft(), backend.slots == 1)
-            if suspects and not running:
-                start(suspects.popleft(), True)
-            tell()
-            if not running:
-                time.sleep(PATIENCE if elsewhere and not waiting else 0)
-                waiting, elsewhere = deque([*waiting, *elsewhere]), deque()
-                continue
-            for future in wait(running, timeout=PATIENCE, return_when=FIRST_COMPLETED).done:
-                work = running.pop(future)
-                task, error = work.task, future.exception()
-                if isinstance(error, DiskFull):  # the run stops, and can go on later
-                    work.claim.close()
-                    raise error
-                if error is not None and backend.died(error):
-                    deaths[task.id] += work.alone
-                if error is not None and backend.died(error) and deaths[task.id] < ATTEMPTS:
-                    suspects.append(task)
-                else:
-                    documents[task.id] = _kept(run, task, future.result() if error is None else _broken(task, error))
-                work.claim.close()
-    finally:
-        for work in running.values():
-            work.claim.close()
-    return [documents[task.id] for task in tasks]
+    def _kept(self, done: Done) -> TaskDone:
+        """Store what came back, records first."""
+        task = done.task
+        if done.memory is not None:
+            sink = Folder(self.run)
+            for name, records in done.memory.records.items():
+                sink.add(records, done.memory.revealed.get(records[0].cell.id, ()), part=done.memory.parts[name])
+            for name in set(done.memory.files) - set(self._known_files()):
+                sink.keep(name, done.memory.files[name])
+            task = task.model_copy(update={"records": sink.records, "files": sink.files})
+        if task.error:  # one that broke is tried again when the run goes on
+            self.run.broke(task.task, done.trace)
+        else:
+            self.run.finish(task)
+        return task
 
+    def _known_files(self) -> list[str]:
+        return [name for done in self.finished.values() for name in done.files]
 
-def _kept(run: Run, task: Task, done: Done) -> dict[str, Any]:
-    """Store what came back, records first."""
-    document = done.document
-    if done.memory is not None:
-        sink = Folder(run)
-        for cell, records in done.memory.records.items():
-            sink.add(records, done.memory.revealed[cell])
-        document = document | {"records": sink.digests}
-    if "error" in document:  # one that broke is tried again when the run goes on
-        run.broke(task.id, document.pop("trace"))
-    else:
-        run.finish(task.id, document)
-    return document
+    def _tell(self) -> None:
+        failed = sum(bool(done.reason or done.error) for done in self.finished.values())
+        note = f"{len(self.running)} running" + (f", {failed} not run" if failed else "")
+        self.progress("tasks", len(self.finished), len(self.plan.tasks), note)
+
+    def release(self) -> None:
+        """Give up all claims."""
+        for started in self.running.values():
+            started.claim.close()
 
 
 def _broken(task: Task, error: BaseException) -> Done:
-    said = str(error) if isinstance(error, SeepageError) else f"{type(error).__name__}: {error}"
-    lines = traceback.format_exception(error)
-    return Done({"task": task.id, "error": said, "trace": "".join(lines), "cells": []})
+    what = str(error) if isinstance(error, SeepageError) else f"{type(error).__name__}: {error}"
+    return Done(TaskDone(task=task.id, error=what), trace="".join(traceback.format_exception(error)))

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+
+from pydantic import JsonValue
 
 from seepage._core import InputError, Progress, silent
+from seepage.data.request import Request
+from seepage.data.source import located
+from seepage.plans.options import Settings
+from seepage.results import Cell, Record, Run, TaskDone
 from seepage.runs.plan import Task
-from seepage.studies.rows.running import check_choice, run_choice
-from seepage.data.source import Request, Source, located, open_source
-from seepage.results import Cell, Record, Run
+from seepage.studies import find_study
+from seepage.studies.study import Opened, Work
+
+
+@cache
+def versions() -> dict[str, str]:
+    """What this runs on."""
+    packages = {name: version(name) for name in ("seepage", "torch", "numpy", "polars", "scikit-learn")}
+    return packages | {"python": platform.python_version()}
 
 
 @dataclass
@@ -21,14 +34,32 @@ class Memory:
     """Keeps cells here, where there is no folder, or one that this worker cannot reach."""
 
     records: dict[str, list[Record]] = field(default_factory=dict)
-    revealed: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    revealed: dict[str, list[dict[str, JsonValue]]] = field(default_factory=dict)
+    files: dict[str, bytes] = field(default_factory=dict)
+    parts: dict[str, str] = field(default_factory=dict)
 
-    def has(self, cell: Cell) -> bool:
-        return cell.id in self.records
+    def has(self, cell: Cell, part: str = "") -> bool:
+        return _named(cell, part) in self.records
 
-    def add(self, records: Sequence[Record], revealed: Sequence[dict[str, Any]] = ()) -> None:
-        self.records[records[0].cell.id] = list(records)
-        self.revealed[records[0].cell.id] = list(revealed)
+    def add(
+        self, records: Sequence[Record], revealed: Sequence[dict[str, JsonValue]] = (), *, part: str = ""
+    ) -> None:
+        cell = records[0].cell
+        self.records[_named(cell, part)] = list(records)
+        self.parts[_named(cell, part)] = part
+        if revealed:
+            self.revealed[cell.id] = list(revealed)
+
+    def keep(self, name: str, content: bytes) -> None:
+        self.files[name] = content
+
+    def kept(self, name: str) -> bytes:
+        return self.files[name]
+
+    def take(self, other: Memory) -> None:
+        """What another one keeps, too."""
+        for name in ("records", "revealed", "files", "parts"):
+            getattr(self, name).update(getattr(other, name))
 
 
 @dataclass
@@ -36,71 +67,106 @@ class Folder:
     """Writes cells to a run folder as they come."""
 
     run: Run
-    digests: dict[str, str] = field(default_factory=dict)
+    records: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
 
-    def has(self, cell: Cell) -> bool:
-        digest = self.run.digest(cell.id)
+    def has(self, cell: Cell, part: str = "") -> bool:
+        name = _named(cell, part)
+        digest = self.run.digest(name)
         if digest is not None:
-            self.digests[cell.id] = digest
+            self.records[name] = digest
         return digest is not None
 
-    def add(self, records: Sequence[Record], revealed: Sequence[dict[str, Any]] = ()) -> None:
-        cell = records[0].cell.id
+    def add(
+        self, records: Sequence[Record], revealed: Sequence[dict[str, JsonValue]] = (), *, part: str = ""
+    ) -> None:
         if revealed:  # before the records, which say that the cell is done
-            self.run.reveal(cell, revealed)
-        self.digests[cell] = self.run.add(records)
+            self.run.reveal(records[0].cell.id, revealed)
+        name, digest = self.run.add(records, part)
+        self.records[name] = digest
+
+    def keep(self, name: str, content: bytes) -> None:
+        self.files[name] = self.run.keep(name, content)
+
+    def kept(self, name: str) -> bytes:
+        return self.run.kept(name)
+
+
+def _named(cell: Cell, part: str) -> str:
+    """The name of a record file."""
+    return f"{cell.id}-{part}" if part else cell.id
 
 
 @dataclass(frozen=True)
 class Done:
     """A finished task: what the folder keeps of it, and cells that are still to be stored there."""
 
-    document: dict[str, Any]
+    task: TaskDone
     memory: Memory | None = None
+    trace: str = ""
 
 
 def run_task(
     task: Task,
     folder: str | None,
-    source: Source | None = None,
+    source: Opened | None = None,
     progress: Progress = silent,
     *,
     base: str | None = None,
+    files: Mapping[str, bytes] | None = None,
 ) -> Done:
     """Run a task; finished cells are in the folder, or in what is returned if there is none to reach.
 
     Args:
         source: its table, if it is open already.
         base: the folder from which the plan names its files.
+        files: those that earlier tasks kept, where there is no folder.
     """
     begin = time.perf_counter()
-    variant = task.variant
-    memory = Memory()
+    variant, study = task.variant, find_study(task.study)
     if source is None:  # a table that cannot be opened here may be elsewhere, or later: no finished task
-        source = _opened(located(variant.request, Path(base)) if base is not None else variant.request)
+        request = located(variant.request, Path(base)) if base is not None else variant.request
+        source = _opened(task.study, request, variant.settings)
     try:
-        check_choice(source, variant.settings, task.choice)
+        study.check(source, variant.settings, task.choice)
     except InputError as error:  # this cell cannot be; others of the plan can
-        return Done({"task": task.id, "reason": str(error), "cells": []})
-    sink = Folder(Run(Path(folder))) if folder is not None else memory
-    findings = run_choice(source, variant.settings, task.choice, sink, variant=variant.name, progress=progress)
-    document = {
-        "task": task.id,
-        "cells": [cell.id for cell in findings.cells],
-        "records": sink.digests if isinstance(sink, Folder) else {},
-        "utility": findings.utility,
-        "privacy": findings.privacy,
-        "losses": findings.losses,
-        "seconds": time.perf_counter() - begin,
-    }
-    return Done(document, memory if folder is None else None)
+        return Done(TaskDone(task=task.id, reason=str(error), versions=versions()))
+    sink: Folder | Memory = Folder(Run(Path(folder))) if folder is not None else Memory(files=dict(files or {}))
+    found = study.run(
+        Work(
+            source=source,
+            settings=variant.settings,
+            choice=task.choice,
+            variant=variant.name,
+            sink=sink,
+            task=task.id,
+            needs=task.needs,
+            scratch=Path(folder) / "work" / task.id if folder is not None else None,
+            output=Path(folder) if folder is not None else None,
+            progress=progress,
+        )
+    )
+    names = [_named(cell, part) for cell, part in found.cells]
+    done = TaskDone(
+        task=task.id,
+        records={name: sink.records[name] if isinstance(sink, Folder) else "" for name in names},
+        files=sink.files if isinstance(sink, Folder) else {},
+        facts=found.facts,
+        threat_model=found.threat_model,
+        versions=versions(),
+        seconds=time.perf_counter() - begin,
+    )
+    return Done(done, sink if isinstance(sink, Memory) else None)
 
 
 @lru_cache(maxsize=2)
-def _cached(request: Request) -> Source:
-    return open_source(request)
+def _cached(study: str, request: Request, settings: str) -> Opened:
+    chosen = find_study(study)
+    return chosen.open(request, chosen.settings.model_validate_json(settings))
 
 
-def _opened(request: Request) -> Source:
+def _opened(study: str, request: Request, settings: Settings) -> Opened:
     """The table; a worker that gets several tasks of it opens it once."""
-    return _cached(request) if isinstance(request.data, str | Path) else open_source(request)
+    if request.data is None or isinstance(request.data, str | Path):
+        return _cached(study, request, settings.model_dump_json(include={"tables", "key", "guests"}))
+    return find_study(study).open(request, settings)

@@ -1,1 +1,36 @@
 """Studies: the only rooms that hold both what was shared and what was true."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from seepage._core import unknown_name
+from seepage.plans.options import Settings
+from seepage.studies.property.settings import PropertySettings
+from seepage.studies.rows.settings import RowsSettings
+from seepage.studies.training.settings import TrainingSettings
+from seepage.studies.vertical.settings import VerticalSettings
+
+if TYPE_CHECKING:
+    from seepage.studies.study import Study
+
+# Settings are loaded at once, so that help is there at once; what runs them brings torch and is loaded when needed.
+SETTINGS: Mapping[str, type[Settings]] = {
+    "rows": RowsSettings,
+    "property": PropertySettings,
+    "vertical": VerticalSettings,
+    "training": TrainingSettings,
+}
+
+
+def find_study(name: str) -> Study:
+    """The study of this name."""
+    if name not in SETTINGS:
+        raise unknown_name("study", name, SETTINGS)
+    study: Study = importlib.import_module(f"seepage.studies.{name}.study").STUDY
+    return study
+
+
+__all__ = ["SETTINGS", "find_study"]

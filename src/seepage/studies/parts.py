@@ -1,24 +1,43 @@
-"""The encoder and the model of an audit, from a table and settings."""
+"""The encoder and the model of a study, from a table and settings."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import torch
 
 from seepage._core import InputError
 from seepage.data import Encoder
 from seepage.data.source import Source
-from seepage.models import Learner, make_learner
-from seepage.plans.registry import make_model
-from seepage.studies.rows.settings import Settings
+from seepage.models import Architecture, Learner, make_learner
+from seepage.plans import registry
 
 
-def make_parts(source: Source, settings: Settings, model: str, *, seed: int) -> tuple[Encoder, Learner]:
+class ModelSettings(Protocol):
+    """The settings that make a model."""
+
+    @property
+    def model_options(self) -> Mapping[str, str]: ...
+
+    @property
+    def numbers(self) -> Any: ...
+
+    @property
+    def positive_weight(self) -> float: ...
+
+
+def make_parts(
+    source: Source, settings: ModelSettings, model: str, *, study: str, seed: int, standardise_onehot: bool = False
+) -> tuple[Encoder, Learner]:
     """The encoder and a freshly drawn model for a table."""
     target = source.table.schema.target
-    architecture = make_model(model, settings.model_options)
+    architecture: Architecture = registry.make("model", model, study, settings.model_options)
     encoder = Encoder(
         schema=source.table.schema,
         categories=architecture.encoding,
         numbers=settings.numbers,
-        standardise_onehot=settings.standardise_onehot and architecture.encoding == "onehot",
+        standardise_onehot=standardise_onehot and architecture.encoding == "onehot",
     )
     layout, classes = encoder.layout, len(target.classes)
     try:
@@ -36,8 +55,17 @@ def make_parts(source: Source, settings: Settings, model: str, *, seed: int) -> 
     return encoder, learner
 
 
-def cannot_build(model: str, settings: Settings, error: Exception) -> InputError:
+def check_model(model: str, settings: ModelSettings, encoder: Encoder, learner: Learner) -> None:
+    """Try a model on a row: options that cannot be are told now."""
+    row = torch.zeros(2, encoder.layout.width)
+    try:
+        learner.gradient(learner.initial(), row, torch.zeros(2))
+    except (ValueError, RuntimeError, ZeroDivisionError) as error:
+        raise cannot_build(model, settings, error) from None
+
+
+def cannot_build(model: str, settings: ModelSettings, error: Exception) -> InputError:
     """The sentence for a model whose options cannot be."""
     reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
-    beside = f" with {settings.model_options}" if settings.model_options else ""
+    beside = f" with {dict(settings.model_options)}" if settings.model_options else ""
     return InputError(f"The model {model!r} cannot be built{beside}: {reason}.")

@@ -9,7 +9,7 @@ from seepage._core import InputError, Streams
 from seepage.attacks.properties.hierarchy import FittedHierarchy, Hierarchy
 from seepage.attacks.properties.losses import classes_of
 from seepage.attacks.properties.meta import MetaModel
-from seepage.metrics.properties import property_score
+from seepage.results.property_score import property_score
 from tests.attacks.properties.shadows import random_stack, shadows
 
 QUICK = MetaModel(epochs=8, rate=1e-2, batch_size=32, patience=8)

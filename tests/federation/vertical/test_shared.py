@@ -13,10 +13,9 @@ from torch import Tensor
 from seepage._core import InputError, Streams
 from seepage.attacks.vertical.closed_form import ClosedForm
 from seepage.data import Layout
-from seepage.defenses import DPSGD
+from seepage.defenses import DPSGD, HiddenIds, RemappedIds
 from seepage.defenses.dp_sgd import epsilon, noise_for
 from seepage.defenses.fake_gradients import FakeGradients
-from seepage.federation.vertical.indices import HiddenIds, RemappedIds
 from seepage.federation.vertical.losses import training_losses
 from seepage.federation.vertical.shared import SharedLayers
 from seepage.models import MLP, Learner, make_learner
@@ -101,7 +100,7 @@ def test_a_rate_moves_the_weights_and_updates_are_computed_there(adam: bool) -> 
 
 def test_a_defence_changes_neither_batches_nor_who_watches() -> None:
     watched: list[int] = []
-    with_defence = updates(defend=FakeGradients(drawn=2), watch=lambda seen, _: watched.append(seen))
+    with_defence = updates(defense=FakeGradients(drawn=2), watch=lambda seen, _: watched.append(seen))
     for one, other in zip(updates(), with_defence, strict=True):
         assert torch.equal(one.rows, other.rows)
         assert not torch.equal(one.gradient["0.weight"], other.gradient["0.weight"])
@@ -120,39 +119,39 @@ def test_plain_gradients_give_every_row_exactly() -> None:
 def test_fake_gradients_keep_numbers_back_while_training_goes_on() -> None:
     x, y = table()
     defense = FakeGradients(drawn=100)
-    assert psnr(recovered(updates(defend=defense)), x) < 15
-    losses = training_losses(TRAINING, exact(), x, y, 300, Streams(0), defense)
+    assert psnr(recovered(updates(defense=defense)), x) < 15
+    losses = training_losses(TRAINING, exact(), x, y, 300, Streams(0), defense=defense)
     assert min(loss for _, loss in losses[1:]) < 0.5 * losses[0][1]
 
 
 def test_fake_gradients_hide_the_scale_only() -> None:
     """The numbers are wrong, and rows and columns are still told apart: no defence by itself."""
-    assert correlation(recovered(updates(defend=FakeGradients(drawn=100))), table()[0]) > 0.7
+    assert correlation(recovered(updates(defense=FakeGradients(drawn=100))), table()[0]) > 0.7
 
 
 def test_clipping_by_large_fake_gradients_is_no_defence() -> None:
-    assert psnr(recovered(updates(defend=FakeGradients(drawn=100, reading="clipped"))), table()[0]) > 30
+    assert psnr(recovered(updates(defense=FakeGradients(drawn=100, reading="clipped"))), table()[0]) > 30
 
 
 def test_as_printed_fake_gradients_stop_training_too() -> None:
     x, y = table()
     defense = FakeGradients(drawn=100, reading="printed")
-    assert psnr(recovered(updates(defend=defense)), x) < 15
-    losses = training_losses(TRAINING, exact(), x, y, 300, Streams(0), defense)
+    assert psnr(recovered(updates(defense=defense)), x) < 15
+    losses = training_losses(TRAINING, exact(), x, y, 300, Streams(0), defense=defense)
     assert losses[-1][1] > 0.7 * losses[0][1]
 
 
 def test_remapped_ids_give_all_rows_in_another_order() -> None:
     x, _ = table()
     secret = torch.randperm(ROWS, generator=torch.Generator().manual_seed(3))
-    found = recovered(list(RemappedIds()(iter(updates()), ROWS, torch.Generator().manual_seed(3))))
+    found = recovered(list(RemappedIds().told_rows(iter(updates()), ROWS, torch.Generator().manual_seed(3))))
     assert psnr(found, x) < 15
     assert psnr(found[secret], x) > 100
 
 
 def test_hidden_ids_give_nothing() -> None:
     x, _ = table()
-    told = list(HiddenIds()(iter(updates()), ROWS, torch.Generator().manual_seed(3)))
+    told = list(HiddenIds().told_rows(iter(updates()), ROWS, torch.Generator().manual_seed(3)))
     assert all(len(update.rows.unique()) == BATCH for update in told)
     found = recovered(told)
     assert psnr(found, x) < psnr(x.mean(0).expand_as(x), x)
@@ -162,7 +161,7 @@ def test_hidden_ids_give_nothing() -> None:
 @pytest.mark.parametrize("ids", [HiddenIds(), RemappedIds()])
 def test_ids_are_all_that_is_changed(ids: HiddenIds | RemappedIds) -> None:
     seen = updates(batches=3)
-    other = list(ids(iter(seen), ROWS, torch.Generator().manual_seed(0)))
+    other = list(ids.told_rows(iter(seen), ROWS, torch.Generator().manual_seed(0)))
     assert [update.gradient for update in other] == [update.gradient for update in seen]
     assert not any(torch.equal(a.rows, b.rows) for a, b in zip(other, seen, strict=True))
 
@@ -180,8 +179,8 @@ def test_noise_for_an_epsilon_is_just_enough() -> None:
 
 def test_dp_noise_hides_rows() -> None:
     x, y = table()
-    private = DPSGD(clip=3.0, noise=noise_for(10.0, BATCHES)).gradients(exact())
-    found = recovered(list(FIXED.stream(exact(), x, y, BATCHES, Streams(0), gradients=private)))
+    private = DPSGD(clip=3.0, noise=noise_for(10.0, BATCHES))
+    found = recovered(list(FIXED.stream(exact(), x, y, BATCHES, Streams(0), defense=private)))
     assert psnr(found, x) < 15
     assert abs(correlation(found, x)) < 0.2
 

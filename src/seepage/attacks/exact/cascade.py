@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from torch import Tensor
 
 from seepage._core import InputError, Progress, Streams, silent
+from seepage.attacks.attack import Together
 from seepage.attacks.exact.case import Case
 from seepage.attacks.exact.certificate import LIMIT, distances
 from seepage.attacks.exact.handover import Masked
@@ -16,7 +18,7 @@ from seepage.attacks.exact.search import Leaves, span_search
 from seepage.attacks.inversion import Inversion, Runs, fast
 from seepage.attacks.inversion.numbers import Bounded
 from seepage.attacks.inversion.starts import Inside
-from seepage.observation import Claim, Observation, Space
+from seepage.observation import Claim, Observation, Scene, Space
 
 NEAR = 100.0  # times the limit: leaves whose numbers are fixed and that are further from the spans are no records
 
@@ -67,6 +69,10 @@ class Exact:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1.")
         self._engine(self.restarts, self.steps)
 
+    def start(self, scene: Scene, streams: Streams, *, progress: Progress = silent) -> Together[Observation]:
+        """All updates are attacked together."""
+        return Together(partial(self, streams=streams, progress=progress))
+
     def __call__(
         self, observations: Sequence[Observation], streams: Streams, *, progress: Progress = silent
     ) -> list[Claim]:
@@ -93,9 +99,11 @@ class Exact:
     def _engine(self, restarts: int, steps: int, space: Space | None = None) -> Inversion:
         """The optimiser with what is known: absent categories left out, numbers inside their range."""
         plain = fast()
-        engine = replace(plain, restarts=restarts, steps=steps, start=Masked(start=plain.start), compile=self.compile)
+        engine = replace(
+            plain, restarts=restarts, steps=steps, initial=Masked(start=plain.initial), compile=self.compile
+        )
         known = space is not None and space.layout.numeric and space.low is not None and space.scale is not None
-        return replace(engine, numbers=Bounded(), start=Inside(start=engine.start)) if known else engine
+        return replace(engine, numbers=Bounded(), initial=Inside(start=engine.initial)) if known else engine
 
     def _search(self, case: Case) -> bool:
         """Search the span and take what is certain; True if something was, so that another search may find more."""

@@ -8,7 +8,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from seepage._core import InputError
+from seepage._core import NotApplicable
 from seepage.attacks.exact.span import ROUNDING, Span, span_of
 from seepage.models import Learner, Parameters, factored_gradient, layer_inputs, linear_calls, parameter_name
 from seepage.observation import Observation, Space
@@ -158,7 +158,7 @@ def view_of(observation: Observation) -> View:
     """The server's view of an update."""
     exchange, learner = observation.exchange, observation.learner
     if exchange.protocol == "fedavg" and not exchange.learning_rate > 0:
-        raise InputError(f"The local learning rate is {exchange.learning_rate}; to read an update it must be known.")
+        raise NotApplicable(f"The local learning rate is {exchange.learning_rate}; to read an update it must be known.")
     steps = exchange.steps if exchange.protocol == "fedavg" else 1
     scale = -1 / (exchange.learning_rate * steps) if exchange.protocol == "fedavg" else 1.0
     update = {name: value.double() for name, value in observation.update.items()}

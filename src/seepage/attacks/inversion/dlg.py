@@ -28,7 +28,7 @@ def dlg() -> Inversion:
     return Inversion(
         steps=1500,
         objective=Squared(),
-        start=Gaussian(),
+        initial=Gaussian(),
         optimiser=Adam(rate=0.06, schedule="cosine"),
         targets="joint",
     )

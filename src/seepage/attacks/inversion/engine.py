@@ -7,7 +7,7 @@ import shutil
 import sysconfig
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Literal
 
@@ -15,20 +15,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seepage._core import InputError, Outcome, Progress, Streams, silent, unknown_name
+from seepage._core import InputError, NotApplicable, Outcome, Progress, Streams, silent, unknown_name
+from seepage.attacks.attack import Together
 from seepage.attacks.inversion.categories import Categories, Softmax, Unconstrained
 from seepage.attacks.inversion.numbers import Numbers, Unbounded
 from seepage.attacks.inversion.objectives import Cosine, Objective
 from seepage.attacks.inversion.optimisers import LBFGS, Adam, Optimiser
 from seepage.attacks.inversion.pooling import Best, Pooling, align, doubt, merged
-from seepage.attacks.inversion.priors import Prior, Scene
+from seepage.attacks.inversion.priors import Prior, PriorScene
 from seepage.attacks.inversion.replay import Problem
 from seepage.attacks.inversion.starts import Gaussian, Start
 from seepage.attacks.inversion.stepping import Watch, make_scene, moved, recorded_step, stacked
 from seepage.attacks.inversion.targets import label_columns, split_off
 from seepage.attacks.labels import RESTORERS, Restorer
 from seepage.models import activations, fitting_threads, has_input_path
-from seepage.observation import Claim, Observation, Space
+from seepage.observation import Claim, Observation, Scene, Space
 
 UNBOUNDED, UNCONSTRAINED, SOFTMAX, BEST = Unbounded(), Unconstrained(), Softmax(), Best()
 COSINE, ADAM, LBFGS_RULE, GAUSSIAN = Cosine(), Adam(), LBFGS(), Gaussian()
@@ -71,7 +72,7 @@ class Inversion:
     Args:
         steps: iterations.
         restarts: independent starts for each observation.
-        objective, priors, numbers, categories, start, optimiser, pooling: the parts.
+        objective, priors, numbers, categories, initial, optimiser, pooling: the parts.
         polisher, polish: another optimiser takes this share of the steps, the last, from the first one's best iterate.
         embedded: the categories used where the model looks them up in an embedding.
         restorer: how labels that are not known are worked out first: a name (``auto``, ``geng``, ...), ``none``, or a
@@ -97,7 +98,7 @@ class Inversion:
     numbers: Numbers = UNBOUNDED
     categories: Categories = UNCONSTRAINED
     embedded: Categories = SOFTMAX
-    start: Start = GAUSSIAN
+    initial: Start = GAUSSIAN
     optimiser: Optimiser = ADAM
     polisher: Optimiser = LBFGS_RULE
     polish: float = 0.0
@@ -127,9 +128,13 @@ class Inversion:
                 f"Patience is {self.patience} and memory {self.memory} MB; patience is at least 0, memory is above 0."
             )
         _check_device(self.device)
-        self.start.check(self.categories)
+        self.initial.check(self.categories)
         for prior in self.priors:
             prior.check(self.restarts)
+
+    def start(self, scene: Scene, streams: Streams, *, progress: Progress = silent) -> Together[Observation]:
+        """All updates are attacked together."""
+        return Together(partial(self, streams=streams, progress=progress))
 
     def __call__(
         self, observations: Sequence[Observation], streams: Streams, *, progress: Progress = silent
@@ -217,12 +222,12 @@ class Inversion:
         space = first.space
         self.numbers.check(space)
         if self._categories(space).raw and space.standardised and space.scale is None:
-            raise InputError(
+            raise NotApplicable(
                 "This attack mixes categories in raw units, but the one-hot inputs are standardised with statistics "
                 "it does not know; give them (--global-statistics) or choose an attack with free categories."
             )
         if not has_input_path(first.learner, space.layout.width):
-            raise InputError(
+            raise NotApplicable(
                 "The model's outputs do not change with its inputs in a differentiable way, so no row can be moved "
                 "towards the update; use a model that accepts mixtures of categories."
             )
@@ -264,7 +269,7 @@ class Inversion:
         drawn = []
         for observation, stream in zip(observations, streams, strict=True):
             generator = torch.Generator().manual_seed(stream.integer("start"))
-            x = self.start((self.restarts, rows, observation.layout.width), observation, generator)
+            x = self.initial((self.restarts, rows, observation.layout.width), observation, generator)
             if extra:
                 x = torch.cat([x, torch.randn((self.restarts, rows, extra), generator=generator)], -1)
             drawn.append(x)
@@ -328,16 +333,16 @@ class Inversion:
         seconds = steps * exchange.steps * (2e-3 + 14e-9 * numbers)
         return seconds > LONG and (self.device != "cpu" or can_compile())
 
-    def _step(self, scene: Scene, extra: int, *, compiled: bool) -> Callable[..., None]:
+    def _step(self, scene: PriorScene, extra: int, *, compiled: bool) -> Callable[..., None]:
         # The same step whatever the number of steps and restarts, so that it is recorded or compiled once.
         alike = replace(
-            self, steps=1, restarts=min(self.restarts, 2), start=GAUSSIAN, pooling=BEST, restorer="none", patience=0,
+            self, steps=1, restarts=min(self.restarts, 2), initial=GAUSSIAN, pooling=BEST, restorer="none", patience=0,
             polish=0.0, polisher=LBFGS_RULE, compile="yes" if compiled else "no", memory=1.0, tolerance=0.0,
         )  # fmt: skip
         kept = int(self.memory * 2**18)  # parameters in a quarter of the memory
         return recorded_step(alike, scene.learner, scene.space, scene.exchange, scene.shared, extra, kept)
 
-    def scene(self, observations: Sequence[Observation]) -> Scene:
+    def scene(self, observations: Sequence[Observation]) -> PriorScene:
         """What is attacked, as priors see it."""
         first = observations[0]
         shared = all(observation.parameters is first.parameters for observation in observations)
@@ -365,7 +370,7 @@ class Inversion:
 
         return inputs
 
-    def problem(self, scene: Scene, *, extra: int = 0, kept: int = 1 << 60) -> Problem:
+    def problem(self, scene: PriorScene, *, extra: int = 0, kept: int = 1 << 60) -> Problem:
         """What is minimised; ``extra`` variables per row are its label."""
         structure = self.structure(scene.space)
 

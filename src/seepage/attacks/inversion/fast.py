@@ -30,7 +30,7 @@ def fast() -> Inversion:
         tableak(),
         steps=500,
         polish=0.6,
-        start=FromMarginals(noise=0.3),
+        initial=FromMarginals(noise=0.3),
         optimiser=Adam(rate=0.1, schedule="cosine", signed=True),
         polisher=LBFGS(),
         restorer="auto",

@@ -24,7 +24,7 @@ def gradient_matching() -> Inversion:
         >>> gradient_matching().steps
         10000
     """
-    return Inversion(steps=10_000, start=Gaussian(embedded=5.0), optimiser=Adam(rate=0.06, schedule="linear"))
+    return Inversion(steps=10_000, initial=Gaussian(embedded=5.0), optimiser=Adam(rate=0.06, schedule="linear"))
 
 
 def gradient_matching_simplex() -> Inversion:
@@ -39,4 +39,4 @@ def gradient_matching_simplex() -> Inversion:
         >>> gradient_matching_simplex().embedded
         Simplex()
     """
-    return replace(gradient_matching(), embedded=Simplex(), start=Gaussian(embedded=1.0))
+    return replace(gradient_matching(), embedded=Simplex(), initial=Gaussian(embedded=1.0))

@@ -14,4 +14,4 @@ def inverting_gradients() -> Inversion:
         Geiping et al., Inverting Gradients, NeurIPS 2020; the set-up is document 000's.
     """
     optimiser = Adam(rate=0.06, schedule="constant", signed=True)
-    return Inversion(steps=1500, start=Uniform(), optimiser=optimiser)
+    return Inversion(steps=1500, initial=Uniform(), optimiser=optimiser)

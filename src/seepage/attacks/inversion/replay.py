@@ -23,7 +23,7 @@ from torch.func import grad, vmap
 
 from seepage.attacks.inversion.comparison import compare
 from seepage.attacks.inversion.objectives import Objective
-from seepage.attacks.inversion.priors import Prior, Scene
+from seepage.attacks.inversion.priors import Prior, PriorScene
 from seepage.models import Parameters, factored_gradient, linear_calls, over_runs, pullback, unflattened
 
 Opened = tuple[Tensor, Tensor | None]  # inputs, and labels where they are variables too
@@ -43,7 +43,7 @@ class Problem:
         kept: parameters of all runs that may be kept at a time (FedAvg).
     """
 
-    scene: Scene
+    scene: PriorScene
     objective: Objective
     priors: Sequence[Prior]
     opener: Opener

@@ -15,4 +15,4 @@ def sapag() -> Inversion:
         Wang et al., SAPAG: A Self-Adaptive Privacy Attack From Gradients, 2020.
     """
     adam = Adam(rate=0.06, schedule="cosine")
-    return Inversion(steps=1500, objective=GaussianKernel(), start=Gaussian(), optimiser=adam)
+    return Inversion(steps=1500, objective=GaussianKernel(), initial=Gaussian(), optimiser=adam)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from seepage.attacks.inversion.comparison import layers_of
 from seepage.attacks.inversion.optimisers import Optimiser
-from seepage.attacks.inversion.priors import Scene
+from seepage.attacks.inversion.priors import PriorScene
 from seepage.attacks.inversion.replay import Problem
 from seepage.models import Learner, Parameters, Traced
 from seepage.observation import Exchange, Observation, Space
@@ -29,14 +29,14 @@ class Recipe(Protocol):
     @property
     def device(self) -> str: ...
 
-    def problem(self, scene: Scene, *, extra: int = 0, kept: int = 1 << 60) -> Problem: ...
+    def problem(self, scene: PriorScene, *, extra: int = 0, kept: int = 1 << 60) -> Problem: ...
 
     def __hash__(self) -> int: ...
 
 
-def make_scene(learner: Learner, space: Space, exchange: Exchange, shared: bool) -> Scene:
+def make_scene(learner: Learner, space: Space, exchange: Exchange, shared: bool) -> PriorScene:
     """One dummy set for every local epoch (Dimitrov et al.): a client shuffles its rows anew in each."""
-    return Scene(learner=learner, space=space, exchange=exchange, shared=shared, sets=exchange.local_epochs)
+    return PriorScene(learner=learner, space=space, exchange=exchange, shared=shared, sets=exchange.local_epochs)
 
 
 @lru_cache(maxsize=8)

@@ -27,7 +27,7 @@ def tableak() -> Inversion:
         restarts=30,
         priors=(EpochConsistency(weight=0.01),),
         categories=Softmax(),
-        start=Uniform(),
+        initial=Uniform(),
         optimiser=Adam(rate=0.06, schedule="constant", signed=True),
         pooling=Ensemble(how="median"),
         restorer="geng",
@@ -45,7 +45,7 @@ def tableak_bounded() -> Inversion:
         Bounded()
     """
     # A start on [0, 1] would lie in the upper half of every range; zero is its middle.
-    return replace(tableak(), numbers=Bounded(), start=Gaussian(scale=0.5))
+    return replace(tableak(), numbers=Bounded(), initial=Gaussian(scale=0.5))
 
 
 def tableak_no_pooling() -> Inversion:

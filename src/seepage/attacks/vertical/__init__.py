@@ -1,4 +1,4 @@
-"""What the two sides of vertical federated learning read of each other (document 004, chapter 5, measured)."""
+"""What the two sides of vertical federated learning read of each other."""
 
 from seepage.attacks.vertical.binary import BinaryColumns, binary_columns
 from seepage.attacks.vertical.labels import direction_score, norm_score

@@ -13,9 +13,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from seepage._core import InputError, Streams
+from seepage._core import InputError, NotApplicable, Progress, Streams, silent
 from seepage.attacks.vertical.front import has_front
 from seepage.models import Parameters, layer_inputs
+from seepage.observation import Claim
 from seepage.observation.vertical import Recovery, VerticalScene, VerticalUpdate
 
 Mode = Literal["single", "nested"]
@@ -67,6 +68,10 @@ class Cafe:
         if min(self.alpha, self.beta, self.gamma, self.xi, self.norms, self.consistency) < 0 or self.seeds < 1:
             raise InputError("CAFE's weights must not be negative, and it needs at least one seed.")
 
+    def start(self, scene: VerticalScene, streams: Streams, *, progress: Progress = silent) -> CafeState:
+        """An attack that is fed batch by batch."""
+        return CafeState(self, scene, streams)
+
 
 @dataclass
 class _Adam:
@@ -94,7 +99,7 @@ class CafeState:
 
     def __init__(self, settings: Cafe, scene: VerticalScene, streams: Streams) -> None:
         if settings.steps and scene.bias is None:
-            raise InputError("The first layer has no bias, so step I of CAFE has nothing to fit.")
+            raise NotApplicable("The first layer has no bias, so step I of CAFE has nothing to fit.")
         self._settings, self._scene = settings, scene
         generator = torch.Generator().manual_seed(streams.integer("cafe"))
         weight = scene.learner.initial()[scene.weight]
@@ -115,7 +120,7 @@ class CafeState:
         update.check(self._scene)
         settings = self._settings
         if settings.norms and update.moments is None:
-            raise InputError("The BN regulariser needs the batch statistics of a BatchNorm; these updates have none.")
+            raise NotApplicable("The BN regulariser needs the statistics of a BatchNorm; these updates have none.")
         self.seen += 1
         nested = settings.mode == "nested" and settings.steps
         if settings.steps:
@@ -179,6 +184,10 @@ class CafeState:
         self._data_adam.step(self.data, rows, slope)
         if label_slope is not None:
             self._label_adam.step(self.labels, rows, label_slope)
+
+    def claims(self) -> list[Claim]:
+        """One claim about everyone's rows."""
+        return self.recover().claims(self._scene)
 
     def recover(self) -> Recovery:
         """The data as far as they are fitted."""

@@ -19,9 +19,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from seepage._core import InputError
+from seepage._core import NotApplicable, Progress, Streams, silent
+from seepage.observation import Claim
 from seepage.observation.vertical import Recovery, VerticalScene, VerticalUpdate
 
+DRAWN = Streams(0)  # nothing is drawn
 DEAD = 1e-7  # of the usual slope: nothing is sent of such a row
 SINGULAR = 1e-11  # of the largest eigenvalue
 LARGE = 4_000  # rows beyond which single undetermined rows are not looked for
@@ -41,15 +43,15 @@ class ClosedForm:
     window: int = 0
     memory: int = 1 << 30
 
-    def start(self, scene: VerticalScene) -> Solver:
+    def start(self, scene: VerticalScene, streams: Streams = DRAWN, *, progress: Progress = silent) -> Solver:
         """An attack that is fed batch by batch."""
         if scene.bias is None:
-            raise InputError(
+            raise NotApplicable(
                 "The first layer has no bias, so its slopes cannot be separated by batches (step I of CAFE). Where a "
                 "batch has fewer rows than the layer has neurons, use the attack 'exact' on single updates."
             )
         if scene.batch_size >= scene.rows:
-            raise InputError(
+            raise NotApplicable(
                 f"A batch has {scene.batch_size} of {scene.rows} rows: all batches are the same, so rows cannot be "
                 "separated. Batches must be smaller than the data."
             )
@@ -93,6 +95,10 @@ class Solver:
     def _add(self, rows: Tensor, slope: Tensor, sign: float) -> None:
         self._together[rows[:, None], rows] += sign
         self._slopes[rows] += sign * slope
+
+    def claims(self) -> list[Claim]:
+        """One claim about everyone's rows."""
+        return self.recover().claims(self._scene)
 
     def recover(self) -> Recovery:
         """What the batches so far determine."""

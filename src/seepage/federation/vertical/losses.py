@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import torch
 from torch import Tensor
 
 from seepage._core import InputError, Streams
-from seepage.defenses.defense import Gradients
-from seepage.federation.vertical.shared import SharedLayers
+from seepage.defenses import Defense
+from seepage.federation.vertical.shared import UNDEFENDED, SharedLayers
 from seepage.models import Learner, Parameters
 
 
@@ -20,10 +17,9 @@ def training_losses(
     y: Tensor,
     batches: int,
     streams: Streams,
-    defend: Callable[[Parameters, torch.Generator], Parameters] | None = None,
-    every: int = 100,
     *,
-    gradients: Gradients | None = None,
+    defense: Defense = UNDEFENDED,
+    every: int = 100,
 ) -> list[tuple[int, float]]:
     """The loss on all rows before training, every so many batches, and at the end.
 
@@ -42,6 +38,6 @@ def training_losses(
         if seen % every == 0 or seen == batches:
             losses.append((seen, float(learner.loss(parameters, x, y))))
 
-    for _ in protocol.stream(learner, x, y, batches, streams, gradients=gradients, defend=defend, watch=watch):
+    for _ in protocol.stream(learner, x, y, batches, streams, defense=defense, watch=watch):
         pass
     return losses

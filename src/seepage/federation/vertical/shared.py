@@ -13,11 +13,12 @@ import torch
 from torch import Tensor
 
 from seepage._core import InputError, Streams
-from seepage.defenses.defense import Gradients
+from seepage.defenses import Defense, Undefended
 from seepage.federation.fedsgd import for_each
 from seepage.models import Learner, Parameters, layer_inputs, linear_calls
 from seepage.observation.vertical import VerticalUpdate
 
+UNDEFENDED = Undefended()
 AT_ONCE = 32  # batches that are computed together while the weights are fixed
 
 
@@ -49,8 +50,7 @@ class SharedLayers:
         batches: int,
         streams: Streams,
         *,
-        gradients: Gradients | None = None,
-        defend: Callable[[Parameters, torch.Generator], Parameters] | None = None,
+        defense: Defense = UNDEFENDED,
         watch: Callable[[int, Parameters], None] | None = None,
     ) -> Iterator[VerticalUpdate]:
         """Updates one after the other, so that an attack can run while training runs.
@@ -58,13 +58,27 @@ class SharedLayers:
         Args:
             x, y: all workers' columns side by side, and the labels.
             batches: how many.
-            gradients: how the gradient of a batch is computed, where a defence acts on single rows; the plain one if
-                not given.
-            defend: what the workers do to a gradient before they send it.
+            defense: what the workers do to rows' gradients, to what they send, and to the ids of rows.
             watch: is shown the weights after every batch.
         """
         if self.batch_size > len(x):
             raise InputError(f"The batch size is {self.batch_size}; there are {len(x)} rows.")
+        secret = torch.Generator().manual_seed(streams.integer("ids"))
+        updates = self._updates(learner, x, y, batches, streams, defense, watch)
+        return defense.told_rows(updates, len(x), secret)
+
+    def _updates(
+        self,
+        learner: Learner,
+        x: Tensor,
+        y: Tensor,
+        batches: int,
+        streams: Streams,
+        defense: Defense,
+        watch: Callable[[int, Parameters], None] | None,
+    ) -> Iterator[VerticalUpdate]:
+        """The updates, with the rows that are really behind them."""
+        gradients = defense.gradients(learner)
         generator = streams.numpy("batches")
         noise = torch.Generator().manual_seed(streams.integer("defence"))
         parameters = learner.initial()
@@ -81,9 +95,9 @@ class SharedLayers:
                 computed = learner.gradients(parameters, x[rows], y[rows])
             else:
                 computed = gradients(for_each(count, parameters), x[rows], y[rows], noise)
+            computed = defense.protect(computed, noise)
             for number in range(count):
-                gradient = {name: value[number] for name, value in computed.items()}
-                sent = gradient if defend is None else defend(gradient, noise)
+                sent = {name: value[number] for name, value in computed.items()}
                 told = _moments(learner, parameters, x[rows[number]]) if self.moments else None
                 yield VerticalUpdate(rows[number], sent, parameters, told)
                 if self.rate:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+from pydantic import JsonValue
 
-from seepage._core import Outcome, Progress, SeepageError, Streams
-from seepage.attacks import Attack
+from seepage._core import NotApplicable, Outcome, Progress, SeepageError, Streams
+from seepage.attacks import RowsAttack, attacked
 from seepage.attacks.inversion import Inversion
 from seepage.data import Table
 from seepage.federation import AttackPoint, Truth
 from seepage.metrics import Evaluator, aligned
 from seepage.models import activations
 from seepage.observation import Claim, Knowledge, Observation
-from seepage.results import Cell, Record
-from seepage.studies.rows.settings import Settings
+from seepage.results import Record, RowsCell
+from seepage.studies.rows.making import knowledge_of
+from seepage.studies.rows.settings import RowsSettings
 
 # Numbers that a step of one cell touches, up to which cells are attacked together. Measured with five attack points,
 # one thread: 24,000 numbers 4.5 times as fast, 80,000 2.3, 300,000 1.1 to 1.5, 1,000,000 1.5, 3,400,000 0.9.
@@ -36,7 +37,7 @@ class Target:
     truth: Truth
 
 
-def joined(points: Mapping[str, Sequence[Target]], attack: Attack) -> list[list[str]]:
+def joined(points: Mapping[str, Sequence[Target]], attack: RowsAttack) -> list[list[str]]:
     """Which attack points are attacked in one call: all, where a step is mostly the cost of starting operations.
 
     An attack that works on one update after the other gains nothing by it.
@@ -49,12 +50,12 @@ def joined(points: Mapping[str, Sequence[Target]], attack: Attack) -> list[list[
 
 
 def attack_cells(
-    cells: Mapping[Cell, Sequence[Target]],
-    attack: Attack,
+    cells: Mapping[RowsCell, Sequence[Target]],
+    attack: RowsAttack,
     evaluators: Sequence[Evaluator],
-    settings: Settings,
+    settings: RowsSettings,
     progress: Progress,
-) -> dict[Cell, tuple[list[Record], list[dict[str, Any]]]]:
+) -> dict[RowsCell, tuple[list[Record], list[dict[str, JsonValue]]]]:
     """Attack all targets of some cells at once and score every claim; row pairs too if they may be shown."""
     # Variants and attack points of one plan share the attacker's randomness, as they share clients: what differs is
     # the setting.
@@ -67,16 +68,16 @@ def attack_cells(
     for cell, targets in cells.items():
         own = [next(rest) for _ in targets]
         records = _scored(cell, targets, own, evaluators, settings, seconds)
-        found[cell] = records, _row_pairs(cell, targets[0], own[0], settings.knowledge) if settings.reveal else []
+        found[cell] = records, _row_pairs(cell, targets[0], own[0], knowledge_of(settings)) if settings.reveal else []
     return found
 
 
 def _scored(
-    cell: Cell,
+    cell: RowsCell,
     targets: Sequence[Target],
     claims: Sequence[Claim],
     evaluators: Sequence[Evaluator],
-    settings: Settings,
+    settings: RowsSettings,
     seconds: float,
 ) -> list[Record]:
     streams = Streams(settings.seed).child("attack", replace(cell, variant="").id)
@@ -92,14 +93,16 @@ def _scored(
             seconds=seconds,
             note=claim.note,
             values=evaluators[target.repeat](
-                claim, target.truth, settings.knowledge, streams.numpy("baselines", index)
+                claim, target.truth, knowledge_of(settings), streams.numpy("baselines", index)
             ),
         )
         for index, (target, claim) in enumerate(zip(targets, claims, strict=True))
     ]
 
 
-def claims_of(attack: Attack, observations: Sequence[Observation], streams: Streams, progress: Progress) -> list[Claim]:
+def claims_of(
+    attack: RowsAttack, observations: Sequence[Observation], streams: Streams, progress: Progress
+) -> list[Claim]:
     """One claim per observation. Equal shapes are attacked together, unless the clients scale with other statistics."""
     groups: dict[tuple[Hashable, ...], list[int]] = {}
     for index, observation in enumerate(observations):
@@ -108,14 +111,16 @@ def claims_of(attack: Attack, observations: Sequence[Observation], streams: Stre
     for number, group in enumerate(groups.values()):
         members = [observations[index] for index in group]
         try:
-            found = attack(members, streams.child(number) if number else streams, progress=progress)
-        except SeepageError as error:  # the attack says it cannot: counted, never averaged
+            found = attacked(attack, members, streams.child(number) if number else streams, progress=progress)
+        except NotApplicable as error:  # the attack says it cannot: counted, never averaged
             found = [Claim(outcome=Outcome.NOT_APPLICABLE, note=str(error)) for _ in members]
+        except SeepageError as error:  # it should have been able to: that is not evidence of privacy
+            found = [Claim(outcome=Outcome.FAILED, note=str(error)) for _ in members]
         claims |= dict(zip(group, found, strict=True))
     return [claims[index] for index in range(len(observations))]
 
 
-def _row_pairs(cell: Cell, target: Target, claim: Claim, knowledge: Knowledge) -> list[dict[str, Any]]:
+def _row_pairs(cell: RowsCell, target: Target, claim: Claim, knowledge: Knowledge) -> list[dict[str, JsonValue]]:
     """True and claimed rows of the first attacked client side by side, matched. Only with ``--reveal``."""
     if claim.rows is None:
         return []

@@ -1,34 +1,36 @@
-"""Which attacks can work on the settings of an audit, and why others cannot. Of the table only its sizes are used."""
+"""Which attacks can work on a set-up, and why others cannot. Of the table only its sizes are used."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
 from dataclasses import asdict
-from typing import Any
 
 from seepage._core import InputError
 from seepage.attacks.applicability import Optimiser, Setup, findings, what_stops
 from seepage.data.source import Source
-from seepage.plans.registry import make_defense
-from seepage.results import Record
-from seepage.studies.parts import make_parts
-from seepage.studies.rows.settings import Settings
+from seepage.plans import registry
+from seepage.results import RowsCell, Trials
+from seepage.results.rows import Applicability, Part
+from seepage.studies.rows.making import make_protocol, model_of
+from seepage.studies.rows.settings import RowsSettings
 
 
 def explain(
     source: Source,
-    settings: Settings,
-    records: Iterable[Record] = (),
+    settings: RowsSettings,
+    trials: Iterable[Trials] = (),
     *,
+    variant: str = "",
     clients: int = 1,
     optimiser: Optimiser = "sgd",
     weight_decay: float = 0.0,
-) -> list[dict[str, Any]]:
+) -> list[Applicability]:
     """One entry per model, defence and batch size, as in ``summary.json``.
 
     Args:
-        records: of a finished audit: how many rows really stood behind the updates.
+        trials: of a finished audit: how many rows really stood behind the updates.
+        variant: of the plan.
         clients: whose updates the server only sees added up.
         optimiser, weight_decay: of the clients; audits simulate plain SGD.
     """
@@ -37,14 +39,15 @@ def explain(
             f"The clients' optimiser {optimiser!r} belongs to the protocol fedavg; in fedsgd they send plain gradients."
         )
     seen: dict[tuple[str, str, int], int] = {}
-    for record in records:
-        key = (record.cell.model, record.cell.defense, record.cell.batch_size)
-        seen[key] = min(record.rows, seen.get(key, record.rows))  # the fewest rows are read best
+    for each in trials:
+        assert isinstance(each.cell, RowsCell)
+        key, rows = (each.cell.model, each.cell.defense, each.cell.batch_size), int(each.heads["rows"].min())  # type: ignore[arg-type]
+        seen[key] = min(rows, seen.get(key, rows))  # the fewest rows are read best
     entries = []
     for model in settings.models:
-        encoder, learner = make_parts(source, settings, model, seed=0)
+        encoder, learner = model_of(source, settings, model, seed=0)
         for defense, batch_size in itertools.product(settings.defenses, settings.batch_sizes):
-            make_defense(defense)
+            registry.make("defence", defense, "rows")
             rows = seen.get((model, defense, batch_size)) or _rows(settings, batch_size)
             setup = Setup(
                 learner=learner,
@@ -58,21 +61,28 @@ def explain(
                 hidden_scales=encoder.standardise_onehot and settings.local_statistics,
             )
             entries.append(
-                {"protocol": settings.protocol, "model": model, "defense": defense, "batch_size": batch_size}
-                | {"rows": setup.total, "steps": setup.steps, "stops": what_stops(setup)}
-                | {"findings": [asdict(finding) for finding in findings(setup)]}
+                Applicability(
+                    dataset=source.name,
+                    variant=variant,
+                    protocol=settings.protocol,
+                    model=model,
+                    defense=defense,
+                    batch_size=batch_size,
+                    rows=setup.total,
+                    steps=setup.steps,
+                    stops=what_stops(setup),
+                    findings=tuple(Part(**asdict(finding)) for finding in findings(setup)),
+                )
             )
     return entries
 
 
-def _rows(settings: Settings, batch_size: int) -> int:
+def _rows(settings: RowsSettings, batch_size: int) -> int:
     """Rows behind one client's update."""
-    if batch_size < 1:
-        raise InputError(f"The batch size is {batch_size}; it must be at least 1.")
-    settings.make_protocol(batch_size)  # tells what does not fit together
+    make_protocol(settings, batch_size)  # tells what does not fit together
     if settings.protocol == "fedsgd":
         return batch_size
-    if settings.local_rows is None:
+    if settings.local_rows == "all":
         raise InputError("How many rows has a client? Say it with --local-rows.")
     whole = settings.local_rows // batch_size * batch_size
     return whole if settings.local_batches is None else min(whole, settings.local_batches * batch_size)

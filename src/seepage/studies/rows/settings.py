@@ -1,24 +1,26 @@
-"""Everything that can change a number of an audit, in one checked object."""
+"""Everything that can change a number of the study of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BeforeValidator, Field, field_validator
 
-from seepage._core import InputError, unknown_name
-from seepage.data import IID, ByColumn, Dirichlet, Partition, QuantitySkew
-from seepage.federation import Automatic, FedAvg, FederatedProtocol, FedSGD, Milestones, Schedule
-from seepage.observation import Knowledge
-from seepage.plans.registry import written_out
+from seepage._core import InputError
+from seepage._core.option import MAIN, Option
+from seepage.plans.options import Settings
 
-ProtocolName = Literal["fedsgd", "fedavg", "vertical"]
+TRAINING, ATTACKS = "Advanced: the federation", "Advanced: the attack"
+Protocol = Literal["fedsgd", "fedavg"]
 PartitionName = Literal["iid", "dirichlet", "quantity", "column"]
 
 
-class Settings(BaseModel):
-    """The settings of an audit. Unknown names stop with the nearest valid one.
+def _texts(value: Any) -> Any:
+    return tuple(str(each) for each in value) if isinstance(value, list | tuple) else value
+
+
+class RowsSettings(Settings):
+    """The settings of an audit of clients' updates.
 
     Models, defences and attacks are specs: a name, and options after colons (``dp_sgd:clip=1:noise=0.5``). Every
     combination of model, defence, batch size, attack point and attack is tested. ``trials`` counts attacked batches per
@@ -26,38 +28,137 @@ class Settings(BaseModel):
     until there are enough.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    protocol: ProtocolName = "fedsgd"
-    models: tuple[str, ...] = ("mlp",)
-    model_options: dict[str, str] = Field(default_factory=dict)
-    defenses: tuple[str, ...] = ("none",)
-    batch_sizes: tuple[int, ...] = (8,)
-    attacks: tuple[str, ...] = ("exact",)
-    attack_options: dict[str, str] = Field(default_factory=dict)
-    attack_points: tuple[str, ...] = ("initialized", "final")
-    trials: int = 10
-    seed: int = 0
-    clients: int | None = None
-    partition: PartitionName = "iid"
-    alpha: float = 1.0
-    partition_column: str | None = None
-    exposure: float | None = None
-    learning_rate: float = 0.01
-    local_rows: int | None = 32
-    local_batches: int | None = None
-    local_epochs: int = 1
-    fixed_batch: bool = False
-    positive_weight: float = 1.0
-    numbers: Literal["standard", "minmax", "none"] = "standard"
-    standardise_onehot: bool = False
-    local_statistics: bool = True
-    labels_known: bool = True
-    ranges_known: bool = False
-    deviation: Literal["client", "global"] = "client"
-    reveal: bool = False
-    people: int = 2000
-    batches: int | None = None
+    protocol: Annotated[Protocol, Option(help="fedsgd or fedavg.", group=MAIN)] = "fedsgd"
+    models: Annotated[
+        tuple[str, ...],
+        Option(
+            help="Models (see `seepage models list`), such as mlp or mlp:width=64, separated by commas.",
+            group=MAIN,
+            flag="--model",
+            one="model",
+            part="model",
+        ),
+    ] = ("mlp",)
+    defenses: Annotated[
+        tuple[str, ...],
+        Option(
+            help="Defences (see `seepage defenses list`), such as gaussian_noise:0.01, separated by commas.",
+            group=MAIN,
+            flag="--defense",
+            one="defense",
+            part="defence",
+        ),
+    ] = ("none",)
+    batch_sizes: Annotated[
+        tuple[Annotated[int, Field(ge=1)], ...],
+        Option(
+            help="Rows of a mini batch; several, separated by commas.",
+            group=MAIN,
+            flag="--batch-size",
+            one="batch_size",
+        ),
+    ] = (8,)
+    attacks: Annotated[
+        tuple[str, ...],
+        Option(
+            help="Attacks (see `seepage attacks list`), such as tableak:steps=500, separated by commas.",
+            group=MAIN,
+            one="attack",
+            part="attack",
+        ),
+    ] = ("exact",)
+    trials: Annotated[int, Field(ge=1), Option(help="Attacked batches per cell.", group=MAIN)] = 10
+    seed: Annotated[int, Option(help="All randomness comes from it.", group=MAIN)] = 0
+    reveal: Annotated[
+        bool, Option(help="Show true and reconstructed rows in the report. They are private.", group=MAIN)
+    ] = False
+    attack_points: Annotated[
+        tuple[str, ...],
+        BeforeValidator(_texts),
+        Option(
+            help="When updates are attacked: initialized, 25%, 50%, 75%, final; or auto for all five; or exposures "
+            "such as 0,1,5.",
+            group=ATTACKS,
+        ),
+    ] = ("initialized", "final")
+    attack_options: Annotated[
+        dict[str, str],
+        Option(
+            help="A setting of all attacks, such as steps=2000. More than once.", group=ATTACKS, flag="--attack-option"
+        ),
+    ] = Field(default_factory=dict)
+    labels_known: Annotated[
+        bool, Option(help="The attacker does not know the labels.", group=ATTACKS, off="--labels-unknown")
+    ] = True
+    ranges_known: Annotated[bool, Option(help="The attacker knows the range of every number.", group=ATTACKS)] = False
+    local_statistics: Annotated[
+        bool,
+        Option(
+            help="Clients scale with pooled statistics, which the attacker knows.",
+            group=ATTACKS,
+            off="--global-statistics",
+        ),
+    ] = True
+    deviation: Annotated[
+        Literal["client", "global"],
+        Option(
+            help="A number counts as read within a tolerance of the client's deviations, or of the global ones.",
+            group=ATTACKS,
+        ),
+    ] = "client"
+    model_options: Annotated[
+        dict[str, str],
+        Option(
+            help="A setting of all models, such as width=64. More than once.", group=TRAINING, flag="--model-option"
+        ),
+    ] = Field(default_factory=dict)
+    clients: Annotated[
+        int | None, Field(ge=1), Option(help="Clients; 10 for fedsgd, 3 for fedavg if not given.", group=TRAINING)
+    ] = None
+    partition: Annotated[
+        PartitionName,
+        Option(help="How rows are divided over clients: iid, dirichlet, quantity or column.", group=TRAINING),
+    ] = "iid"
+    alpha: Annotated[
+        float, Field(gt=0), Option(help="Of dirichlet and quantity: smaller is more uneven.", group=TRAINING)
+    ] = 1.0
+    partition_column: Annotated[
+        str | None, Option(help="Of the partition column: each of its values is a client.", group=TRAINING)
+    ] = None
+    exposure: Annotated[
+        float | None,
+        Field(ge=0),
+        Option(
+            help="Train until each client saw its rows this often; 25 for fedsgd, 24 for fedavg if not given.",
+            group=TRAINING,
+        ),
+    ] = None
+    learning_rate: Annotated[
+        float, Field(gt=0), Option(help="Of the server (fedsgd) or of the local steps (fedavg).", group=TRAINING)
+    ] = 0.01
+    local_rows: Annotated[
+        Annotated[int, Field(ge=1)] | Literal["all"],
+        Option(help="fedavg: rows each client works on, or all.", group=TRAINING),
+    ] = 32
+    local_batches: Annotated[
+        int | None, Field(ge=1), Option(help="fedavg: mini batches a round; all if not given.", group=TRAINING)
+    ] = None
+    local_epochs: Annotated[
+        int, Field(ge=1), Option(help="fedavg: passes over the rows before sending.", group=TRAINING)
+    ] = 1
+    fixed_batch: Annotated[
+        bool, Option(help="Attack the same batch of each client at every point.", group=TRAINING)
+    ] = False
+    positive_weight: Annotated[
+        float, Field(gt=0), Option(help="Weight of the positive class in the loss.", group=TRAINING)
+    ] = 1.0
+    numbers: Annotated[
+        Literal["standard", "minmax", "none"],
+        Option(help="How numbers are scaled: standard, minmax or none.", group=TRAINING),
+    ] = "standard"
+    standardise_onehot: Annotated[
+        bool, Option(help="Standardise one-hot inputs too, as TabLeak does.", group=TRAINING)
+    ] = False
 
     @field_validator("models", "defenses", "batch_sizes", "attacks", "attack_points")
     @classmethod
@@ -66,161 +167,29 @@ class Settings(BaseModel):
             raise ValueError("needs at least one entry, each once")
         return value
 
-    @field_validator("trials", "clients", "local_epochs", "people", "batches")
-    @classmethod
-    def _positive(cls, value: int | None) -> int | None:
-        if value is not None and value < 1:
-            raise ValueError("must be at least 1")
-        return value
-
-    @field_validator("exposure")
-    @classmethod
-    def _not_negative(cls, value: float | None) -> float | None:
-        if value is not None and value < 0:
-            raise ValueError("must not be below 0")
-        return value
-
-    @field_validator("learning_rate", "positive_weight", "alpha")
-    @classmethod
-    def _above_zero(cls, value: float) -> float:
-        if not value > 0:
-            raise ValueError("must be above 0")
-        return value
+    def belongs(self) -> None:
+        """Options that would have no effect are mistakes."""
+        if self.protocol == "fedsgd":
+            for name in ("local_rows", "local_batches", "local_epochs"):
+                if getattr(self, name) != type(self).model_fields[name].default:
+                    raise InputError(f"The setting {name!r} belongs to the protocol fedavg; this is fedsgd.")
+        if self.partition != "column" and self.partition_column is not None:
+            raise InputError("A partition column needs the partition 'column' (--partition column).")
+        if self.partition == "column" and self.clients is not None:
+            raise InputError("With the partition 'column' the column makes the clients; leave their number out.")
+        if self.partition in ("iid", "column") and self.alpha != type(self).model_fields["alpha"].default:
+            raise InputError(
+                f"The setting 'alpha' belongs to the partitions dirichlet and quantity; this is {self.partition}."
+            )
+        if self.partition == "column" and not self.partition_column:
+            raise InputError("Partition by column needs the column's name (--partition-column).")
 
     @property
     def client_count(self) -> int:
-        """10 clients for FedSGD and 3 for FedAvg unless said otherwise, as in document 002."""
+        """10 clients for FedSGD and 3 for FedAvg unless said otherwise, as in the profiling study."""
         return self.clients or (10 if self.protocol == "fedsgd" else 3)
-
-    @property
-    def recoveries(self) -> int:
-        """Vertical: how often all people's rows are recovered; each counts as ten attacked batches."""
-        return max(1, self.trials // 10)
 
     @property
     def defended(self) -> tuple[str, ...]:
         """The defences that do something."""
         return tuple(spec for spec in self.defenses if spec != "none")
-
-    @property
-    def knowledge(self) -> Knowledge:
-        """What the attacker is given."""
-        return Knowledge(labels=self.labels_known, ranges=self.ranges_known, statistics=not self.local_statistics)
-
-    def make_partition(self) -> Partition:
-        """How rows are divided over clients."""
-        if self.partition == "dirichlet":
-            return Dirichlet(clients=self.client_count, alpha=self.alpha)
-        if self.partition == "quantity":
-            return QuantitySkew(clients=self.client_count, alpha=self.alpha)
-        if self.partition == "column":
-            if not self.partition_column:
-                raise InputError("Partition by column needs the column's name (--partition-column).")
-            return ByColumn(column=self.partition_column)
-        return IID(clients=self.client_count)
-
-    def make_schedule(self) -> Schedule:
-        """When updates are attacked: names of the automatic points, ``auto`` for all five, or exposures."""
-        if self.attack_points == ("auto",):
-            return Automatic()
-        numbers = [point for point in self.attack_points if _reads_as_number(point)]
-        if not numbers:
-            return Automatic(keep=self.attack_points)
-        if len(numbers) < len(self.attack_points):
-            raise InputError(f"Attack points {', '.join(self.attack_points)} mix names and exposures; use one kind.")
-        return Milestones(exposures=tuple(float(point) for point in numbers))
-
-    def make_protocol(self, batch_size: int) -> FederatedProtocol:
-        """The protocol at one batch size."""
-        if self.protocol == "fedsgd":
-            return FedSGD(
-                batch_size=batch_size,
-                learning_rate=self.learning_rate,
-                exposure=25.0 if self.exposure is None else self.exposure,
-                schedule=self.make_schedule(),
-                fixed_batch=self.fixed_batch,
-            )
-        return FedAvg(
-            batch_size=batch_size,
-            local_rows=self.local_rows,
-            local_batches=self.local_batches,
-            local_epochs=self.local_epochs,
-            learning_rate=self.learning_rate,
-            exposure=24.0 if self.exposure is None else self.exposure,
-            schedule=self.make_schedule(),
-            fixed_batch=self.fixed_batch,
-        )
-
-
-def _reads_as_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _check_belongs(settings: Settings) -> None:
-    """Options that would have no effect are mistakes."""
-    if settings.protocol == "fedsgd":
-        for name in ("local_rows", "local_batches", "local_epochs"):
-            if getattr(settings, name) != Settings.model_fields[name].default:
-                raise InputError(f"The setting {name!r} belongs to the protocol fedavg; this is fedsgd.")
-    if settings.protocol != "vertical":
-        for name in ("people", "batches"):
-            if getattr(settings, name) != Settings.model_fields[name].default:
-                raise InputError(f"The setting {name!r} belongs to the protocol vertical; this is {settings.protocol}.")
-    if settings.partition != "column" and settings.partition_column is not None:
-        raise InputError("A partition column needs the partition 'column' (--partition column).")
-    if settings.partition == "column" and settings.clients is not None:
-        raise InputError("With the partition 'column' the column makes the clients; leave their number out.")
-
-
-SEVERAL = {"model": "models", "defense": "defenses", "batch_size": "batch_sizes", "attack": "attacks"}
-_KINDS = {"models": "model", "defenses": "defence", "attacks": "attack"}
-_VERTICAL_KINDS = {"models": "model", "defenses": "vertical defence", "attacks": "vertical attack"}
-
-
-def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    """Single values where several are allowed, specs written out, and options that are not text yet."""
-    plain = dict(values)
-    for one, several in SEVERAL.items():
-        if one in plain and several in plain:
-            raise InputError(f"There are both {one!r} and {several!r}; use {several!r} alone.")
-        if one in plain:
-            plain[several] = plain.pop(one)
-    for name in (*SEVERAL.values(), "attack_points"):
-        if name in plain and (isinstance(plain[name], str) or not isinstance(plain[name], Iterable)):
-            plain[name] = (plain[name],)
-    vertical = plain.get("protocol") == "vertical"
-    if vertical and plain.get("attacks", ("exact",)) in (("exact",), ["exact"]):
-        plain["attacks"] = ("cafe_closed_form",)  # the default of the other protocols says nothing here
-    for name, kind in (_VERTICAL_KINDS if vertical else _KINDS).items():
-        if name in plain:
-            plain[name] = tuple(written_out(kind, str(spec)) for spec in plain[name])
-    if "attack_points" in plain:
-        plain["attack_points"] = tuple(str(point) for point in plain["attack_points"])
-    for name in ("model_options", "attack_options"):
-        if isinstance(plain.get(name), Mapping):
-            plain[name] = {str(key): str(value) for key, value in plain[name].items()}
-    return plain
-
-
-def make_settings(**values: Any) -> Settings:
-    """Settings from plain values; a mistake is one sentence."""
-    values = _plain(values)
-    for name in values:
-        if name not in Settings.model_fields:
-            raise unknown_name("setting", name, Settings.model_fields)
-    for name, allowed in (("protocol", ProtocolName), ("partition", PartitionName)):
-        if name in values and values[name] not in get_args(allowed):
-            raise unknown_name(name, str(values[name]), get_args(allowed))
-    try:
-        settings = Settings(**values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        message = first["msg"].removeprefix("Value error, ")
-        raise InputError(f"Setting {where!r} is {first['input']!r}: {message}.") from None
-    _check_belongs(settings)
-    return settings

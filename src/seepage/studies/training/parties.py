@@ -13,14 +13,13 @@ from seepage.attacks.vertical import binary_columns, direction_score, norm_score
 from seepage.federation.vertical import Columns, Kind, Message, Phase, Stamp, TabVFLClassifier, Task
 from seepage.federation.vertical.columns import table_of
 from seepage.metrics import binary_found, columns_read, label_leak_auc
-from seepage.results.vertical import Value
 
 ROWS = 2_000  # that the checks look at
 
 
 def privacy_values(
     model: TabVFLClassifier, frames: Mapping[str, pl.DataFrame], labels: np.ndarray, streams: Streams
-) -> list[Value]:
+) -> dict[tuple[str, str], float]:
     """Reconstruction by the host and label leakage to the guests, means over guests.
 
     It ends with a training step, so it comes last.
@@ -47,7 +46,7 @@ def privacy_values(
             codes = (labels[rows.numpy()] == model.classes_[1]).astype(int)
             note("labels from gradients", "AUC by direction", label_leak_auc(direction_score(gradient), codes)["auc"])
             note("labels from gradients", "AUC by norm", label_leak_auc(norm_score(gradient), codes)["auc"])
-    return [Value(f"privacy/{scope}", metric, float(np.mean(values))) for (scope, metric), values in found.items()]
+    return {(f"privacy/{scope}", metric): float(np.mean(values)) for (scope, metric), values in found.items()}
 
 
 def _reading(

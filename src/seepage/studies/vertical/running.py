@@ -1,91 +1,85 @@
-"""Audits of vertical learning with shared layers: every person's row, recovered from gradients of batches (CAFE)."""
+"""Runs one choice of the study of vertical gradients: one stream of batches feeds all attacks at once."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 import torch
+from pydantic import JsonValue
 from torch import Tensor
 
-from seepage._core import InputError, Outcome, Progress, Streams, silent
-from seepage.attacks.vertical.cafe import Cafe, CafeState
-from seepage.attacks.vertical.closed_form import ClosedForm, Solver
-from seepage.data import Table
+from seepage._core import InputError, NotApplicable, Outcome, Progress, SeepageError, Streams
+from seepage.attacks import Attack, Attacker
+from seepage.attacks.vertical.cafe import Cafe
+from seepage.data import Encoder, Table
 from seepage.data.source import Source
-from seepage.data.split import stratified_order
+from seepage.data.splitting import stratified_order
+from seepage.defenses import Defense
 from seepage.federation import Truth
-from seepage.federation.vertical.indices import RemappedIds
 from seepage.federation.vertical.losses import training_losses
 from seepage.federation.vertical.shared import SharedLayers
 from seepage.metrics import Evaluator, Reference, psnr
 from seepage.models import Learner, Parameters
-from seepage.observation import Claim, Space
-from seepage.observation.vertical import Recovery, VerticalScene
-from seepage.plans.registry import VerticalDefense, make_vertical_attack, make_vertical_defense
-from seepage.results import ATTACK, WHOLE, Cell, Measure, Record
-from seepage.studies.findings import Choice, Findings, Sink
+from seepage.observation import Claim, Knowledge, Space
+from seepage.observation.vertical import VerticalScene, VerticalUpdate
+from seepage.plans import registry
+from seepage.results import ATTACK, WHOLE, Measure, Record, VerticalCell
+from seepage.results.summary import ThreatModel
+from seepage.results.vertical import Losses
 from seepage.studies.parts import make_parts
-from seepage.studies.rows.settings import Settings
+from seepage.studies.study import Found, Work
+from seepage.studies.vertical.settings import VerticalSettings
 
 SHOWN = 15  # people whose rows are revealed, if that is asked for
-EXTRA = 1.1  # batches for each person: as many as there are people determine them, a few more make it well-conditioned
 POINTS = 10  # of a curve of training losses
 
 
-def run_vertical_choice(
-    source: Source, settings: Settings, choice: Choice, sink: Sink, *, variant: str = "", progress: Progress = silent
-) -> Findings:
-    """One choice: one stream of batches feeds all attacks at once."""
-    findings = Findings()
-    records: dict[Cell, list[Record]] = {}
-    revealed: dict[Cell, list[dict[str, Any]]] = {}
-    for repeat in range(settings.recoveries):
-        for record, pairs in _recover(source, settings, choice, variant, repeat, findings, progress):
-            records.setdefault(record.cell, []).append(record)
-            revealed.setdefault(record.cell, []).extend(pairs)
-    for cell, found in records.items():
-        findings.cells.append(cell)
-        sink.add(found, revealed[cell])
-    return findings
+@dataclass(frozen=True)
+class VerticalChoice:
+    """What one stream of batches is made with."""
 
+    model: str
+    defense: str
+    batch_size: int
 
-def batches_seen(settings: Settings) -> int:
-    """How many batches the server sees."""
-    return settings.batches or round(EXTRA * settings.people)
+    @property
+    def label(self) -> str:
+        parts = [self.model, f"batches of {self.batch_size}", self.defense]
+        return ", ".join(part for part in parts if part != "none")
 
 
 @dataclass(frozen=True, eq=False)
-class _Workers:
+class Workers:
     """Everyone's rows, and what the workers do with them."""
 
     truth: Truth
     x: Tensor
     y: Tensor
     learner: Learner
-    defense: VerticalDefense
+    defense: Defense
     streams: Streams
     batch_size: int
     batches: int
 
     @classmethod
-    def make(cls, source: Source, settings: Settings, choice: Choice, repeat: int) -> _Workers:
+    def make(cls, source: Source, settings: VerticalSettings, choice: VerticalChoice, repeat: int) -> Workers:
+        """Draw the people of one trial, and the first weights."""
         streams = Streams(settings.seed).child("vertical", repeat)
         people = drawn(source.table, settings.people, streams.numpy("people"))
-        encoder, learner = make_parts(source, settings, choice.model, seed=streams.integer("parameters"))
+        encoder, learner = model_of(source, settings, choice.model, streams.integer("parameters"))
         statistics = encoder.statistics(people)
         return cls(
             truth=Truth(rows=people, encoder=encoder, statistics=statistics, client_rows=people),
             x=torch.from_numpy(encoder.encode(people, statistics)),
             y=torch.from_numpy(people.target),
             learner=learner,
-            defense=make_vertical_defense(choice.defense, learner),
+            defense=registry.make("defence", choice.defense, "vertical"),
             streams=streams,
             batch_size=choice.batch_size,
-            batches=batches_seen(settings),
+            batches=settings.batches_seen,
         )
 
     @property
@@ -96,127 +90,154 @@ class _Workers:
     def loss(self, parameters: Parameters) -> float:
         return float(self.learner.loss(parameters, self.x, self.y))
 
-    def losses(self, rate: float) -> list[tuple[int, float]]:
+    def losses(self, protocol: SharedLayers) -> list[tuple[int, float]]:
         """The loss while the model trains with what the workers send."""
         return training_losses(
-            SharedLayers(batch_size=self.batch_size, rate=rate),
+            protocol,
             self.learner,
             self.x,
             self.y,
             self.batches,
             self.streams,
-            gradients=self.defense.gradients,
-            defend=self.defense.defend,
+            defense=self.defense,
             every=self.every,
         )
 
     def show(
-        self, protocol: SharedLayers, states: Mapping[str, Solver | CafeState], progress: Progress
-    ) -> tuple[dict[str, float], list[tuple[int, float]]]:
-        """Let attacks see all batches: the seconds that each took, and the loss while the model trained."""
-        seconds = dict.fromkeys(states, 0.0)
+        self, protocol: SharedLayers, watchers: Mapping[str, Watcher], progress: Progress
+    ) -> list[tuple[int, float]]:
+        """Let attacks see all batches; returns the loss while the model trained."""
         points = [(0, self.loss(self.learner.initial()))]
 
         def watch(number: int, parameters: Parameters) -> None:
             if protocol.rate and (number % self.every == 0 or number == self.batches):
                 points.append((number, self.loss(parameters)))
 
-        defense = self.defense
         updates = protocol.stream(
-            self.learner,
-            self.x,
-            self.y,
-            self.batches,
-            self.streams,
-            gradients=defense.gradients,
-            defend=defense.defend,
-            watch=watch,
+            self.learner, self.x, self.y, self.batches, self.streams, defense=self.defense, watch=watch
         )
-        if defense.ids is not None:
-            updates = defense.ids(updates, len(self.x), torch.Generator().manual_seed(self.streams.integer("ids")))
         for number, update in enumerate(updates, start=1):
-            for name, state in states.items():
-                begin = time.perf_counter()
-                state.see(update)
-                seconds[name] += time.perf_counter() - begin
+            for watcher in watchers.values():
+                watcher.see(update)
             if number % 20 == 0 or number == self.batches:
                 progress(f"batches of {self.batch_size}", number, self.batches)
-        return seconds, points
+        return points
 
 
-def _recover(
-    source: Source,
-    settings: Settings,
-    choice: Choice,
-    variant: str,
-    repeat: int,
-    findings: Findings,
-    progress: Progress,
-) -> Iterator[tuple[Record, list[dict[str, Any]]]]:
-    """What each attack read, and rows to show if that is asked for."""
-    workers = _Workers.make(source, settings, choice, repeat)
-    training = bool(settings.exposure)
-    attacks = {name: make_vertical_attack(name, settings.attack_options) for name in settings.attacks}
-    protocol = SharedLayers(
+class Watcher:
+    """An attack on the stream, with the seconds it took and how it ended. One that fails does not stop the others."""
+
+    def __init__(self, attack: Attack[VerticalScene, VerticalUpdate], scene: VerticalScene, streams: Streams) -> None:
+        self.seconds = 0.0
+        self._claim: Claim | None = None
+        self._attacker: Attacker[VerticalUpdate] | None = None
+        with _Told(self):
+            self._attacker = attack.start(scene, streams)
+
+    def see(self, update: VerticalUpdate) -> None:
+        with _Told(self):
+            if self._attacker is not None and self._claim is None:
+                self._attacker.see(update)
+
+    def claim(self) -> Claim:
+        """What it read."""
+        with _Told(self):
+            if self._attacker is not None and self._claim is None:
+                (self._claim,) = self._attacker.claims()
+        assert self._claim is not None
+        return self._claim
+
+    def end(self, outcome: Outcome, note: str) -> None:
+        """It cannot go on."""
+        self._claim = Claim(outcome=outcome, note=note)
+
+
+class _Told:
+    """Times a watcher, and turns what it raises into an outcome."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self._watcher = watcher
+
+    def __enter__(self) -> None:
+        self._begin = time.perf_counter()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        self._watcher.seconds += time.perf_counter() - self._begin
+        if isinstance(error, NotApplicable):
+            self._watcher.end(Outcome.NOT_APPLICABLE, str(error))
+        elif isinstance(error, SeepageError):
+            self._watcher.end(Outcome.FAILED, str(error))
+        return isinstance(error, SeepageError)
+
+
+def run_choice(work: Work) -> Found:
+    """Recover everyone's rows, trial after trial; a finished cell is stored when all its trials are there."""
+    settings, choice = work.settings, work.choice
+    found = Found()
+    cells = {name: _cell(work, name) for name in settings.attacks}
+    found.cells = [(cell, "") for cell in cells.values()]
+    missing = {name: cell for name, cell in cells.items() if not work.sink.has(cell)}
+    records: dict[str, list[Record]] = {name: [] for name in missing}
+    revealed: dict[str, list[dict[str, JsonValue]]] = {name: [] for name in missing}
+    for repeat in range(settings.trials if missing else 1):
+        workers = Workers.make(work.source, settings, choice, repeat)
+        attacks = {name: registry.make("attack", name, "vertical", settings.attack_options) for name in missing}
+        scene = make_scene(workers, settings, attacks.values())
+        if found.threat_model is None:
+            found.threat_model = threat_model(scene, choice.defense)
+        protocol = make_protocol(settings, choice, moments=scene.moments)
+        watchers = {name: Watcher(attack, scene, workers.streams.child(name)) for name, attack in attacks.items()}
+        points = workers.show(protocol, watchers, work.progress) if watchers or settings.moving else []
+        if repeat == 0:
+            _note_losses(found, work, workers, points)
+        for name, watcher in watchers.items():
+            claim = watcher.claim()
+            records[name].append(_record(cells[name], repeat, claim, workers, settings, watcher.seconds))
+            if settings.reveal and repeat == 0:
+                revealed[name] = _pairs(cells[name], claim, workers.truth)
+    for name in missing:
+        work.sink.add(records[name], revealed[name])
+    return found
+
+
+def make_protocol(settings: VerticalSettings, choice: VerticalChoice, *, moments: bool = False) -> SharedLayers:
+    """The protocol of one choice."""
+    return SharedLayers(
         batch_size=choice.batch_size,
-        rate=settings.learning_rate if training else 0.0,
-        moments=any(isinstance(attack, Cafe) and attack.norms > 0 for attack in attacks.values()),
+        rate=settings.learning_rate if settings.moving else 0.0,
+        adam=settings.optimiser == "adam",
+        moments=moments,
     )
-    scene = VerticalScene(
+
+
+def make_scene(workers: Workers, settings: VerticalSettings, attacks: Iterable[object]) -> VerticalScene:
+    """What the server knows before the first batch. A BatchNorm's statistics are told where an attack asks for them."""
+    return VerticalScene(
         learner=workers.learner,
         rows=len(workers.x),
-        batch_size=choice.batch_size,
+        batch_size=workers.batch_size,
         space=Space(layout=workers.truth.encoder.layout),
-        fixed=not training,
+        fixed=not settings.moving,
+        moments=any(isinstance(attack, Cafe) and attack.norms > 0 for attack in attacks),
     )
-    states = {name: _start(attack, scene, workers.streams.child(name)) for name, attack in attacks.items()}
-    seconds, points = workers.show(protocol, states, progress)
-    if not training and settings.defended and repeat == 0:  # the weights were fixed: the price is measured beside
-        progress("training loss", 0, 1)
-        points = workers.losses(settings.learning_rate)
-    _note_costs(findings, source, settings, choice, variant, repeat, workers, points)
-    for name, state in states.items():
-        begin = time.perf_counter()
-        recovery = state.recover()
-        seconds[name] += time.perf_counter() - begin
-        cell = Cell(
-            dataset=source.name,
-            protocol=settings.protocol,
-            model=choice.model,
-            batch_size=choice.batch_size,
-            attack_point="while training" if training else "initialized",
-            attack=name,
-            defense=choice.defense,
-            variant=variant,
-        )
-        record = _record(cell, repeat, recovery, workers, settings, seconds[name])
-        yield record, _pairs(cell, recovery, workers.truth) if settings.reveal and repeat == 0 else []
 
 
-def _note_costs(
-    findings: Findings,
-    source: Source,
-    settings: Settings,
-    choice: Choice,
-    variant: str,
-    repeat: int,
-    workers: _Workers,
-    points: Sequence[tuple[int, float]],
-) -> None:
-    """How well the model trained."""
-    head = {"dataset": source.name, "protocol": settings.protocol} | asdict(choice) | {"variant": variant}
-    count = workers.batches
-    if settings.exposure:
-        findings.utility.append(
-            head
-            | {"repeat": repeat, "parameters": workers.learner.size, "attack_point": "while training", "round": count}
-            | {"exposure": dict.fromkeys(("min", "mean", "max"), count * choice.batch_size / len(workers.x))}
-            | {"validation": {"loss": points[-1][1]}}
-        )
-    if len(points) > 1 and repeat == 0:
-        findings.losses.append(
-            head | {"learning_rate": settings.learning_rate, "points": [list(each) for each in points]}
-        )
+def threat_model(scene: VerticalScene, defense: str) -> ThreatModel:
+    """Read off the scene that attacks start on."""
+    handed = scene.describe()
+    if defense == "none":
+        return handed
+    return handed.model_copy(
+        update={
+            "knows": (*handed.knows, "Which defence the workers use, and its settings."),
+            "does_not_know": (*handed.does_not_know, "The random numbers of the defence."),
+        }
+    )
+
+
+def model_of(source: Source, settings: VerticalSettings, model: str, seed: int) -> tuple[Encoder, Learner]:
+    """The encoder and a freshly drawn model."""
+    return make_parts(source, settings, model, study="vertical", seed=seed)
 
 
 def drawn(table: Table, count: int, generator: np.random.Generator) -> Table:
@@ -226,50 +247,75 @@ def drawn(table: Table, count: int, generator: np.random.Generator) -> Table:
     return table.take(np.sort(stratified_order(table, generator)[:count]))
 
 
-def _start(attack: ClosedForm | Cafe, scene: VerticalScene, streams: Streams) -> Solver | CafeState:
-    return attack.start(scene) if isinstance(attack, ClosedForm) else CafeState(attack, scene, streams)
+def _cell(work: Work, attack: str) -> VerticalCell:
+    settings = work.settings
+    return VerticalCell(
+        dataset=work.source.name,
+        people=settings.people,
+        batches=settings.batches_seen,
+        attack_point="while training" if settings.moving else "initialized",
+        attack=attack,
+        variant=work.variant,
+        **asdict(work.choice),
+    )
+
+
+def _note_losses(found: Found, work: Work, workers: Workers, points: list[tuple[int, float]]) -> None:
+    """How well the model trained, or would train where the weights are fixed and a defence has its price."""
+    settings = work.settings
+    if not settings.moving and settings.defended:
+        work.progress("training loss", 0, 1)
+        points = workers.losses(
+            SharedLayers(batch_size=workers.batch_size, rate=settings.learning_rate, adam=settings.optimiser == "adam")
+        )
+    if len(points) > 1:
+        found.note(
+            "losses",
+            Losses(
+                dataset=work.source.name,
+                variant=work.variant,
+                people=settings.people,
+                learning_rate=settings.learning_rate,
+                points=tuple(points),
+                **asdict(work.choice),
+            ),
+        )
 
 
 def _record(
-    cell: Cell, repeat: int, recovery: Recovery, workers: _Workers, settings: Settings, seconds: float
+    cell: VerticalCell, repeat: int, claim: Claim, workers: Workers, settings: VerticalSettings, seconds: float
 ) -> Record:
-    """What was read of a recovery. Where people are renumbered, rows are matched to the nearest person's."""
-    told, x = recovery.determined.numpy(), workers.x.numpy()
-    numbered = not isinstance(workers.defense.ids, RemappedIds)
+    """What was read. Where people are renumbered, rows are matched to the nearest person's."""
     values: dict[Measure, float] = {}
-    outcome = Outcome.OK if told.all() else Outcome.BUDGET_SPENT
-    if recovery.inputs.shape[1] == x.shape[1] and told.any():
-        # A row that is not determined is claimed as the average row; the attacker knows nothing better of it.
-        rows = np.where(told[:, None], recovery.inputs.numpy(), 0.0)
-        claim = Claim(outcome=outcome, rows=rows, ordered=numbered, note=recovery.note)
-        evaluator = Evaluator(whole=Reference.of(workers.truth.rows), deviation=settings.deviation, draws=2)
-        values = evaluator(claim, workers.truth, settings.knowledge, workers.streams.numpy("baselines"))
+    if claim.rows is not None and claim.determined is not None:
+        told, numbered = claim.determined, not workers.defense.renumbers
+        own = claim if numbered else Claim(outcome=claim.outcome, rows=claim.rows, note=claim.note)
+        evaluator = Evaluator(whole=Reference.of(workers.truth.rows), draws=2)
+        values = evaluator(own, workers.truth, Knowledge(labels=False), workers.streams.numpy("baselines"))
         if numbered:
-            values[Measure(ATTACK, WHOLE, "psnr")] = psnr(rows[told], x[told])
+            values[Measure(ATTACK, WHOLE, "psnr")] = psnr(claim.rows[told], workers.x.numpy()[told])
         values[Measure(ATTACK, WHOLE, "determined")] = float(told.mean())
-    else:
-        outcome = Outcome.NOT_APPLICABLE
+    people = len(workers.x)
     return Record(
         cell=cell,
         repeat=repeat,
-        client=0,
         round=workers.batches,
-        exposure=workers.batches * cell.batch_size / len(x) if cell.attack_point == "while training" else 0.0,
-        rows=len(x),
-        outcome=outcome.code,
+        exposure=workers.batches * cell.batch_size / people if settings.moving else 0.0,
+        rows=people,
+        outcome=claim.outcome.code,
         seconds=seconds,
-        note=recovery.note,
+        note=claim.note,
         values=values,
     )
 
 
-def _pairs(cell: Cell, recovery: Recovery, truth: Truth) -> list[dict[str, Any]]:
+def _pairs(cell: VerticalCell, claim: Claim, truth: Truth) -> list[dict[str, JsonValue]]:
     """Some people's rows beside what was read under their number. Only with ``--reveal``."""
-    people, encoder = truth.rows, truth.encoder
-    if recovery.inputs.shape[1] != encoder.layout.width:
+    if claim.rows is None:
         return []
+    people, encoder = truth.rows, truth.encoder
     some = np.unique(np.linspace(0, len(people) - 1, SHOWN).astype(int))
-    numbers, codes = encoder.decode(np.nan_to_num(recovery.inputs.numpy()[some]), truth.statistics)
+    numbers, codes = encoder.decode(np.nan_to_num(claim.rows[some]), truth.statistics)
     schema, shown = people.schema, people.take(some)
     claimed = Table(schema, np.round(numbers, 2), codes, shown.target).to_frame().drop(schema.target.name)
     true = shown.to_frame().drop(schema.target.name)
@@ -277,17 +323,3 @@ def _pairs(cell: Cell, recovery: Recovery, truth: Truth) -> list[dict[str, Any]]
         {"cell": cell.id, "client": 0, "truth": t, "reconstruction": c}
         for t, c in zip(true.iter_rows(named=True), claimed.iter_rows(named=True), strict=True)
     ]
-
-
-def check_vertical(source: Source, settings: Settings, choice: Choice) -> None:
-    """Stop with a sentence, before any work, if a choice cannot be run."""
-    drawn(source.table, settings.people, np.random.default_rng(0))
-    for name in settings.attacks:
-        make_vertical_attack(name, settings.attack_options)
-    _, learner = make_parts(source, settings, choice.model, seed=0)
-    make_vertical_defense(choice.defense, learner)
-    if not 1 <= choice.batch_size < settings.people:
-        raise InputError(
-            f"A batch has {choice.batch_size} of {settings.people} people: all batches are the same, so rows cannot be "
-            "separated; batches must be smaller than the data."
-        )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from seepage._core import InputError
+from seepage._core import NotApplicable
 from seepage.observation import Space
 
 
@@ -31,7 +31,7 @@ class Bounded:
 def check_bounds(space: Space) -> None:
     """Stop with a sentence when the bounds are not known."""
     if space.low is None or space.shift is None:
-        raise InputError(
+        raise NotApplicable(
             "Bounded numbers need to know the ranges (--ranges-known) and the statistics (--global-statistics)."
         )
 

@@ -10,7 +10,7 @@ from seepage.attacks.inversion.priors.batch_statistics import BatchStatistics
 from seepage.attacks.inversion.priors.epoch_consistency import EpochConsistency
 from seepage.attacks.inversion.priors.group_consistency import GroupConsistency
 from seepage.attacks.inversion.priors.marginals import Marginals
-from seepage.attacks.inversion.priors.scene import Scene
+from seepage.attacks.inversion.priors.scene import PriorScene
 
 
 class Prior(Protocol):
@@ -22,9 +22,9 @@ class Prior(Protocol):
 
     def check(self, restarts: int) -> None: ...
 
-    def lacks(self, scene: Scene) -> str: ...
+    def lacks(self, scene: PriorScene) -> str: ...
 
-    def __call__(self, inputs: Tensor, parameters: dict[str, Tensor], scene: Scene) -> Tensor: ...
+    def __call__(self, inputs: Tensor, parameters: dict[str, Tensor], scene: PriorScene) -> Tensor: ...
 
 
-__all__ = ["BatchStatistics", "EpochConsistency", "GroupConsistency", "Marginals", "Prior", "Scene"]
+__all__ = ["BatchStatistics", "EpochConsistency", "GroupConsistency", "Marginals", "Prior", "PriorScene"]

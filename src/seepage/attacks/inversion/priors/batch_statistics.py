@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from seepage.attacks.inversion.priors.scene import Scene
+from seepage.attacks.inversion.priors.scene import PriorScene
 from seepage.models import over_runs
 
 
@@ -32,12 +32,12 @@ class BatchStatistics:
     def check(self, restarts: int) -> None:
         """Nothing is needed."""
 
-    def lacks(self, scene: Scene) -> str:
+    def lacks(self, scene: PriorScene) -> str:
         if _layers(scene.learner.module):
             return ""
         return "The prior needs BatchNorm layers, and the model has none (resnet has, mlp with norm=batch too)."
 
-    def __call__(self, inputs: Tensor, parameters: dict[str, Tensor], scene: Scene) -> Tensor:
+    def __call__(self, inputs: Tensor, parameters: dict[str, Tensor], scene: PriorScene) -> Tensor:
         def one(inputs: Tensor, parameters: dict[str, Tensor], _: Tensor) -> Tensor:
             return self.weight * _distance(scene, inputs, parameters)
 
@@ -50,7 +50,7 @@ def _layers(module: nn.Module) -> dict[str, Any]:
     return {name: layer for name, layer in module.named_modules() if isinstance(layer, nn.BatchNorm1d)}
 
 
-def _distance(scene: Scene, inputs: Tensor, parameters: dict[str, Tensor]) -> Tensor:
+def _distance(scene: PriorScene, inputs: Tensor, parameters: dict[str, Tensor]) -> Tensor:
     terms: list[Tensor] = []
 
     def hook(layer: Any, arriving: tuple[Tensor], _: Tensor) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from seepage.attacks.inversion.priors.scene import Scene
+from seepage.attacks.inversion.priors.scene import PriorScene
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,10 +31,10 @@ class EpochConsistency:
     def check(self, restarts: int) -> None:
         """Nothing is needed."""
 
-    def lacks(self, scene: Scene) -> str:
+    def lacks(self, scene: PriorScene) -> str:
         return ""
 
-    def __call__(self, inputs: Tensor, parameters: dict[str, Tensor], scene: Scene) -> Tensor:
+    def __call__(self, inputs: Tensor, parameters: dict[str, Tensor], scene: PriorScene) -> Tensor:
         count, runs, _, width = inputs.shape
         means = inputs.reshape(count, runs, scene.sets, -1, width).mean(3)
         # The mean over pairs of squared distances is twice the variance.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from seepage._core import InputError
-from seepage.attacks.inversion.priors.scene import Scene
+from seepage.attacks.inversion.priors.scene import PriorScene
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,9 +30,9 @@ class GroupConsistency:
         if restarts < 2:
             raise InputError("Group consistency compares restarts; there is 1, at least 2 are needed (restarts=).")
 
-    def lacks(self, scene: Scene) -> str:
+    def lacks(self, scene: PriorScene) -> str:
         return ""
 
-    def __call__(self, inputs: Tensor, parameters: dict[str, Tensor], scene: Scene) -> Tensor:
+    def __call__(self, inputs: Tensor, parameters: dict[str, Tensor], scene: PriorScene) -> Tensor:
         middle = inputs.mean(1, keepdim=True).detach()
         return self.weight * (inputs - middle).square().mean((2, 3))

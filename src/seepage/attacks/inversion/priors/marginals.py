@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from seepage.attacks.inversion.priors.scene import Scene
+from seepage.attacks.inversion.priors.scene import PriorScene
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,10 +27,10 @@ class Marginals:
     def check(self, restarts: int) -> None:
         """Nothing is needed."""
 
-    def lacks(self, scene: Scene) -> str:
+    def lacks(self, scene: PriorScene) -> str:
         return ""
 
-    def __call__(self, inputs: Tensor, parameters: dict[str, Tensor], scene: Scene) -> Tensor:
+    def __call__(self, inputs: Tensor, parameters: dict[str, Tensor], scene: PriorScene) -> Tensor:
         numeric = scene.space.layout.numeric
         known = inputs if scene.space.standardised else inputs[..., :numeric]
         means = known.mean(2)

@@ -9,7 +9,7 @@ from seepage.observation import Exchange, Space
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Scene:
+class PriorScene:
     """The attacked model, inputs and rules of the round.
 
     Args:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seepage._core import InputError
-from seepage.results import Interval, bootstrap
+from seepage.results.interval import Interval, bootstrap
 
 BINS = 10  # of the calibration error, equally wide
 
@@ -31,11 +31,6 @@ class PropertyScore:
     most_frequent: float
     chance: float
     middle_mse: float
-
-    @property
-    def beats_guessing(self) -> bool:
-        """Whether the whole interval of the accuracy lies above both blind guesses."""
-        return self.accuracy.low is not None and self.accuracy.low > max(self.most_frequent, self.chance)
 
 
 def property_score(truth: np.ndarray, guess: np.ndarray, classes: int) -> PropertyScore:
@@ -64,27 +59,25 @@ def property_score(truth: np.ndarray, guess: np.ndarray, classes: int) -> Proper
     )
 
 
-def calibration_error(probabilities: np.ndarray, truth: np.ndarray, bins: int = BINS) -> float:
+def calibration_error(sure: np.ndarray, right: np.ndarray, bins: int = BINS) -> float:
     """Expected calibration error: how far the sureness of the likeliest class is from how often it is right.
 
     Targets are sorted into equally wide bins of sureness; the gap of each bin is weighted by its targets (Guo et al.
     2017). Zero is honest. Few targets leave a gap by chance alone.
 
     Args:
-        probabilities: (targets, classes) that sum to 1.
-        truth: (targets,) true classes.
+        sure: (targets,) probability of the likeliest class.
+        right: (targets,) whether it is the true one.
         bins: how many.
     """
-    if probabilities.ndim != 2 or len(probabilities) != len(truth) or not len(truth):
-        raise InputError(f"Probabilities have the shape {probabilities.shape}; there are {len(truth)} true classes.")
-    if bool((probabilities < 0).any()) or not np.allclose(probabilities.sum(1), 1, atol=1e-4):
-        raise InputError("The probabilities of a target must be at least 0 and sum to 1.")
-    _check_classes(truth, truth, probabilities.shape[1])
-    sure, right = probabilities.max(1), probabilities.argmax(1) == truth
+    if sure.ndim != 1 or sure.shape != right.shape or not len(sure):
+        raise InputError(f"Sureness has the shape {sure.shape}, and what is right {right.shape}; they must be alike.")
+    if bool((sure < 0).any()) or bool((sure > 1 + 1e-4).any()):
+        raise InputError("Sureness is a probability: between 0 and 1.")
     places = np.minimum((sure * bins).astype(np.int64), bins - 1)
     gaps = np.zeros(bins)
     np.add.at(gaps, places, right - sure)
-    return float(np.abs(gaps).sum() / len(truth))
+    return float(np.abs(gaps).sum() / len(sure))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,16 @@
+"""The parts that Seepage brings: one line each. A new attack, defence or model is one file and its line here."""
+
+from seepage.plans.part import Part
+from seepage.plans.parts.attacks import ATTACKS
+from seepage.plans.parts.defenses import DEFENSES
+from seepage.plans.parts.models import MODELS
+from seepage.plans.parts.readers import DESIGNS, LOSSES, READERS
+
+PARTS: dict[str, tuple[Part, ...]] = {
+    "attack": ATTACKS,
+    "defence": DEFENSES,
+    "model": MODELS,
+    "reader": READERS,
+    "loss": LOSSES,
+    "design": DESIGNS,
+}

@@ -1,0 +1,60 @@
+"""A stored summary, whatever its study."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from seepage._core import InputError
+from seepage.results.property import PropertySummary
+from seepage.results.rows import RowsSummary
+from seepage.results.store import Run
+from seepage.results.summary import SCHEMA_VERSION, Summary
+from seepage.results.training import TrainingSummary
+from seepage.results.vertical import VerticalSummary
+
+SUMMARIES: dict[str, type[Summary]] = {
+    "rows": RowsSummary,
+    "property": PropertySummary,
+    "vertical": VerticalSummary,
+    "training": TrainingSummary,
+}
+
+
+def read_summary(run: Run) -> Summary:
+    """The summary of a run folder."""
+    file = run.path / "summary.json"
+    try:
+        return parse_summary(file.read_bytes(), str(file))
+    except FileNotFoundError:
+        raise InputError(f"The run {run.path} is not finished: it has no summary.json.") from None
+
+
+def parse_summary(content: bytes | str, where: str = "summary.json") -> Summary:
+    """A summary from its JSON; whatever is wrong with it is one sentence."""
+    try:
+        document = json.loads(content)
+    except ValueError as error:  # not JSON, or not even text
+        raise InputError(f"{where} is not valid JSON: {error}.") from None
+    version = document.get("schema_version") if isinstance(document, dict) else None
+    if version != SCHEMA_VERSION:
+        raise InputError(
+            f"{where} has schema version {version}; this Seepage reads version {SCHEMA_VERSION}. Run it again to write "
+            "it anew, in another folder."
+        )
+    kind = SUMMARIES.get(str(document.get("study")))
+    if kind is None:
+        raise InputError(f"{where} is of the study {document.get('study')!r}; there are: {', '.join(SUMMARIES)}.")
+    try:
+        return kind.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"{where} cannot be read: {place}: {first['msg']}. Run it again to write it anew.") from None
+
+
+def runs_below(folder: Path) -> list[Path]:
+    """The run folders of a folder."""
+    return [file.parent for file in folder.glob("*/run.json")]

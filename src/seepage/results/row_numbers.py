@@ -1,0 +1,142 @@
+"""How much of rows was read back: the numbers that the studies of rows and of vertical gradients share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from seepage.results.buckets import BUCKETS, Bucket, Kind
+from seepage.results.interval import Interval, bootstrap
+from seepage.results.record import ATTACK, BASELINES, PRIOR, WHOLE, Measure
+from seepage.results.summary import Column, Facts, Result, envelope
+from seepage.results.trials import Trials
+
+Guesses = dict[str, Interval | None]
+
+
+class ColumnNumbers(Facts):
+    """How much of one column was read back, and what guessing gets."""
+
+    name: str
+    kind: str
+    cardinality: int | None = None
+    sensitive: bool = False
+    attack: Interval | None = None
+    prior: Interval | None = None
+    uniform: Interval | None = None
+    marginal: Interval | None = None
+
+
+class DoubtNumbers(Facts):
+    """Cells by the attacker's own doubt: shares of all cells of the bucket, intervals over batches."""
+
+    kind: Kind
+    low: Annotated[float | None, Field(description="null: no end")]
+    high: Annotated[float | None, Field(description="null: no end")]
+    cells: int
+    attack: Interval | None = None
+    prior: Interval | None = None
+
+
+class RowNumbers(Result):
+    """What was read of rows, beside guessing. ``metrics`` holds ``accuracy`` (share of cells read back),
+    ``accuracy_num``, ``accuracy_cat``, ``emr`` (share of rows with every cell right), ``emr_90``, ``emr_80``, ``rmse``,
+    ``nearest_distance``, ``likelihood_num``, ``likelihood_cat``, ``accuracy_tableak`` (the same rows matched by right
+    cells), ``label_accuracy`` (where labels were worked out), ``certified`` (share of rows that the attack proves),
+    ``certified_wrong`` (how many of those are wrong, which would be a bug), ``doubt_cat`` and ``doubt_num`` (the
+    attacker's own mean doubt); of vertical gradients also ``psnr`` and ``determined``."""
+
+    exposure: Annotated[float, Field(description="mean number of times the attacked rows had been trained on")] = 0.0
+    rows: Annotated[int, Field(description="rows attacked")] = 0
+    rows_exact: Annotated[int, Field(description="rows read back with every column right")] = 0
+    rows_certified: Annotated[
+        int | None, Field(description="rows the attack itself proves; null for attacks that prove nothing")
+    ] = None
+    rows_guessed: Annotated[int, Field(description="rows that the best guess gets")] = 0
+    baselines: Annotated[Guesses, Field(description="accuracy of guessing: `prior`, `uniform`, `marginal`")] = Field(
+        default_factory=dict
+    )
+    gain: Annotated[Guesses, Field(description="attack minus guessing, paired per trial")] = Field(default_factory=dict)
+    emr_baselines: Annotated[Guesses, Field(description="the same for rows with every cell right")] = Field(
+        default_factory=dict
+    )
+    emr_gain: Guesses = Field(default_factory=dict)
+    doubt: tuple[DoubtNumbers, ...] = ()
+    columns: tuple[ColumnNumbers, ...] = ()
+
+    @property
+    def best_guess(self) -> tuple[str, Interval | None]:
+        """The baseline that gets most cells right without the update: the one an attack must beat."""
+        known = {name: value for name, value in self.baselines.items() if value is not None}
+        if not known:
+            return "-", None
+        name = max(known, key=lambda name: known[name].mean)
+        return name, known[name]
+
+
+def row_numbers(trials: Trials, columns: Sequence[Column]) -> dict[str, object]:
+    """The fields of :class:`RowNumbers` for the trials of a cell."""
+    rows = int(trials.rows.sum())
+    metrics = {name: trials.interval(Measure(ATTACK, WHOLE, name)) for name in trials.metrics()}
+    gain = {name: _gain(trials, name, "accuracy") for name in BASELINES}
+    known = [value for value in gain.values() if value is not None]
+    return envelope(trials) | {
+        "exposure": float(trials.heads["exposure"].mean() or 0.0),  # type: ignore[arg-type]
+        "rows": rows,
+        "rows_exact": round(float((trials.column(Measure(ATTACK, WHOLE, "emr")) * trials.rows).sum())),
+        "rows_certified": _certified(trials),
+        "rows_guessed": round(max(trials.over_rows(Measure(name, WHOLE, "emr")) for name in BASELINES) * rows),
+        "metrics": metrics,
+        "judged": {"emr": metrics.get("emr"), "gain": min(known, key=_upper, default=None)},
+        "baselines": {name: trials.interval(Measure(name, WHOLE, "accuracy")) for name in BASELINES},
+        "gain": gain,
+        "emr_baselines": {name: trials.interval(Measure(name, WHOLE, "emr")) for name in BASELINES},
+        "emr_gain": {name: _gain(trials, name, "emr") for name in BASELINES},
+        "doubt": tuple(entry for kind in BUCKETS.values() for bucket in kind if (entry := _bucket(trials, bucket))),
+        "columns": tuple(_column(trials, column) for column in columns),
+    }
+
+
+def _gain(trials: Trials, baseline: str, metric: str) -> Interval | None:
+    return trials.difference(Measure(ATTACK, WHOLE, metric), Measure(baseline, WHOLE, metric))
+
+
+def _upper(interval: Interval) -> float:
+    return interval.mean if interval.high is None else interval.high
+
+
+def _certified(trials: Trials) -> int | None:
+    measure = Measure(ATTACK, WHOLE, "certified")
+    if not trials.has(measure):
+        return None
+    return round(float(np.nansum(trials.column(measure) * trials.rows)))
+
+
+def _column(trials: Trials, column: Column) -> ColumnNumbers:
+    numbers = {source: trials.interval(Measure(source, column.name, "accuracy")) for source in (ATTACK, *BASELINES)}
+    return ColumnNumbers(
+        name=column.name, kind=column.kind, cardinality=column.cardinality, sensitive=column.sensitive, **numbers
+    )
+
+
+def _bucket(trials: Trials, bucket: Bucket) -> DoubtNumbers | None:
+    """What became of the cells of this doubt, all batches together; nothing when there are none."""
+    cells = np.nan_to_num(trials.column(Measure(ATTACK, bucket.scope, bucket.cells)))
+    if not cells.sum():
+        return None
+    shares = {
+        source: bootstrap(trials.column(Measure(source, bucket.scope, bucket.accuracy)).tolist(), cells.tolist())
+        for source in (ATTACK, PRIOR)
+    }
+    return DoubtNumbers(
+        kind=bucket.kind,
+        low=bucket.low if math.isfinite(bucket.low) else None,
+        high=bucket.high if math.isfinite(bucket.high) else None,
+        cells=round(float(cells.sum())),
+        attack=shares[ATTACK],
+        prior=shares[PRIOR],
+    )

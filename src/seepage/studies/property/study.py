@@ -1,0 +1,115 @@
+"""The study of properties: what share of the training rows has a property, read from models."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from seepage.attacks.properties import check_plan, train_shard
+from seepage.data.request import Request
+from seepage.data.source import Source, open_source
+from seepage.plans import registry
+from seepage.results.property import PropertySummary, property_result
+from seepage.studies.property.making import plan_of, pools_of
+from seepage.studies.property.running import (
+    ReadChoice,
+    ShardChoice,
+    make_models,
+    read_choices,
+    read_models,
+    shard_choices,
+)
+from seepage.studies.property.settings import PropertySettings
+from seepage.studies.study import Found, Gathered, Probe, Work
+
+FEW = 16  # models that are trained to learn what one costs
+READING = 30.0  # seconds that a meta-model takes, about: it depends on when its loss stops falling
+_READS = ("classes", "losses", "hierarchies", "readers")
+
+
+@dataclass(frozen=True)
+class Properties:
+    """Shadow models teach a meta-model to name the share that has a property; it is tried on target models."""
+
+    name = "property"
+    about = "What share of the training rows has a property, read from models."
+    settings = PropertySettings
+    said = frozenset({"data", "property_text", "observed", "classes", "losses", "readers", "hierarchies", "defenses"})
+
+    def open(self, request: Request, settings: PropertySettings) -> Source:
+        return open_source(request)
+
+    def choices(self, settings: PropertySettings) -> list[ShardChoice | ReadChoice]:
+        choices: list[ShardChoice | ReadChoice] = []
+        for defense in settings.defenses:
+            choices += [*shard_choices(settings, defense), *read_choices(settings, defense)]
+        return choices
+
+    def needs(self, settings: PropertySettings, choice: ShardChoice | ReadChoice) -> list[ShardChoice]:
+        return [] if isinstance(choice, ShardChoice) else shard_choices(settings, choice.defense)
+
+    def matters(self, settings: PropertySettings, choice: ShardChoice | ReadChoice) -> dict[str, Any]:
+        facts = settings.model_dump(mode="json", exclude={"defenses", *_READS})
+        # Models are those of the finest cut, so cuts that share it share them.
+        return facts | {"finest": settings.finest, "coarsest": max(settings.classes)}
+
+    def check(self, source: Source, settings: PropertySettings, choice: ShardChoice | ReadChoice) -> None:
+        registry.make("defence", choice.defense, "property")
+        if isinstance(choice, ReadChoice):
+            registry.make("reader", choice.reader, "property")
+            return
+        pools = pools_of(source, settings)
+        plan = plan_of(settings, choice.defense, choice.side, pools.held(settings))
+        check_plan(plan, *pools.of(choice.side), pools.evaluation, pools.course)
+
+    def run(self, work: Work) -> Found:
+        return make_models(work) if isinstance(work.choice, ShardChoice) else read_models(work)
+
+    def probes(self, source: Source, settings: PropertySettings, choice: ShardChoice | ReadChoice) -> list[Probe]:
+        if isinstance(choice, ReadChoice):
+            return [Probe(kind=("reads", choice.reader, choice.classes), trains=False, times=1)]
+        models = len(plan_of(settings, choice.defense, choice.side).numbers(choice.number))
+        return [Probe(kind=("models", choice.defense, settings.rounds), trains=True, times=models)]
+
+    def try_one(
+        self, source: Source, settings: PropertySettings, choice: ShardChoice | ReadChoice, probe: Probe
+    ) -> float:
+        if isinstance(choice, ReadChoice):
+            return READING
+        few = settings.model_copy(update={"models": max(9, FEW)})
+        pools = pools_of(source, few)
+        plan = plan_of(few, choice.defense, "targets", pools.held(few))
+        begin = time.process_time()
+        train_shard(plan, 0, *pools.of("targets"), pools.evaluation, pools.course)
+        return (time.process_time() - begin) / len(plan.numbers(0))
+
+    def cells(self, settings: PropertySettings) -> int:
+        return sum(len(read_choices(settings, defense)) for defense in settings.defenses)
+
+    def not_tested(self, every: Sequence[PropertySettings]) -> list[str]:
+        sentences = [
+            "Stronger attacks than the ones listed. A low number here is not a proof of privacy.",
+            "Other properties than the one that was asked about, and several at once.",
+            "Single rows: this study is about what all rows of an owner have in common.",
+        ]
+        if all(settings.pools == "shared" for settings in every):
+            sentences.append("An attacker whose rows are none of the owners' (--pools disjoint), which is weaker.")
+        return sentences
+
+    def summarise(self, gathered: Gathered) -> PropertySummary:
+        models = {
+            (entry["dataset"], entry.get("variant", ""), entry["defense"]): entry
+            for entry in gathered.facts.get("models", ())
+        }
+        return PropertySummary.model_validate(
+            {
+                **gathered.head,
+                "cells": [property_result(trials) for part in gathered.parts for trials in part.trials],
+                "models": list(models.values()),
+            }
+        )
+
+
+STUDY = Properties()

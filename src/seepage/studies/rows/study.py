@@ -1,0 +1,141 @@
+"""The study of rows: what a server reads of clients' rows from their updates."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from seepage._core import Streams, silent
+from seepage.data.request import Request
+from seepage.data.source import Source, open_source
+from seepage.plans import registry
+from seepage.results.rows import RowsSummary, rows_results
+from seepage.studies.parts import check_model
+from seepage.studies.rows.explain import explain
+from seepage.studies.rows.making import make_protocol, model_of, train
+from seepage.studies.rows.running import RowsChoice, rounds_of, run_choice
+from seepage.studies.rows.settings import RowsSettings
+from seepage.studies.study import Found, Gathered, Probe, Work
+from seepage.studies.trying import tried
+
+EXPLAINED = 12  # variants of which it is counted what can work; more would be a page of its own
+POINTS = 5  # that `auto` stands for
+ROUNDS = 20  # of training that are tried
+_NAMES = {"fedsgd": "FedSGD", "fedavg": "FedAvg"}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Federations are trained, and clients' updates attacked at several moments by several attacks."""
+
+    name = "rows"
+    about = "What a server reads of clients' rows from their updates."
+    settings = RowsSettings
+    said = frozenset({"data", "protocol", "models", "defenses", "batch_sizes", "attacks", "attack_points"})
+
+    def open(self, request: Request, settings: RowsSettings) -> Source:
+        return open_source(request)
+
+    def choices(self, settings: RowsSettings) -> list[RowsChoice]:
+        combinations = itertools.product(settings.models, settings.defenses, settings.batch_sizes)
+        return [RowsChoice(*combination) for combination in combinations]
+
+    def needs(self, settings: RowsSettings, choice: RowsChoice) -> list[RowsChoice]:
+        return []
+
+    def matters(self, settings: RowsSettings, choice: RowsChoice) -> dict[str, Any]:
+        return settings.model_dump(mode="json", exclude={"models", "defenses", "batch_sizes"})
+
+    def check(self, source: Source, settings: RowsSettings, choice: RowsChoice) -> None:
+        encoder, learner = model_of(source, settings, choice.model, seed=0)
+        check_model(choice.model, settings, encoder, learner)
+        registry.make("defence", choice.defense, "rows")
+        for name in settings.attacks:
+            registry.make("attack", name, "rows", settings.attack_options)
+        rounds_of(source, settings, choice.batch_size)
+
+    def run(self, work: Work) -> Found:
+        return run_choice(work)
+
+    def probes(self, source: Source, settings: RowsSettings, choice: RowsChoice) -> list[Probe]:
+        where = (settings.protocol, choice.model, choice.batch_size)
+        rounds = sum(rounds_of(source, settings, choice.batch_size))
+        attacked = settings.trials * _points(settings)
+        return [
+            Probe(kind=(*where, "trains", choice.defense), trains=True, times=rounds),
+            *(Probe(kind=(*where, attack), trains=False, times=attacked) for attack in settings.attacks),
+        ]
+
+    def try_one(self, source: Source, settings: RowsSettings, choice: RowsChoice, probe: Probe) -> float:
+        if probe.trains:
+            return _one_round(source, settings, choice)
+        changes: dict[str, Any] = {"trials": 1, "exposure": 0.0, "attack_points": ("initialized",), "reveal": False}
+        one = settings.model_copy(update={"attacks": (probe.kind[-1],), **changes})
+        return float(sum(record.seconds for record in tried(self, source, one, choice).records))
+
+    def cells(self, settings: RowsSettings) -> int:
+        return len(self.choices(settings)) * len(settings.attacks) * _points(settings)
+
+    def not_tested(self, every: Sequence[RowsSettings]) -> list[str]:
+        tested = {settings.protocol for settings in every}
+        others = [said for name, said in _NAMES.items() if name not in tested] + ["vertical learning"]
+        defended = list(dict.fromkeys(spec for settings in every for spec in settings.defended))
+        sentences = [
+            "Stronger attacks than the ones listed. A low number here is not a proof of privacy.",
+            _defences_left_out(defended),
+            f"Other protocols ({' and '.join(others)}), other models and other batch sizes than the ones listed.",
+            "A malicious server, or clients that attack each other.",
+            "Membership and property inference.",
+        ]
+        if all(settings.labels_known for settings in every):
+            sentences.append("An attacker without the labels, which is weaker.")
+        return sentences
+
+    def summarise(self, gathered: Gathered) -> RowsSummary:
+        return RowsSummary.model_validate(
+            {
+                **gathered.head,
+                "cells": [cell for part in gathered.parts for cell in rows_results(part.trials, part.columns)],
+                "applicability": [
+                    entry
+                    for part in (gathered.parts if len(gathered.parts) <= EXPLAINED else ())
+                    for entry in explain(part.source, part.settings, part.trials, variant=part.variant)
+                ],
+                "utility": gathered.facts.get("utility", ()),
+                "privacy": gathered.facts.get("privacy", ()),
+                "revealed": gathered.revealed,
+            }
+        )
+
+
+def _points(settings: RowsSettings) -> int:
+    return POINTS if settings.attack_points == ("auto",) else len(settings.attack_points)
+
+
+def _one_round(source: Source, settings: RowsSettings, choice: RowsChoice) -> float:
+    """Seconds of processor time for a round of training: what so many rounds take longer than one."""
+    rounds = rounds_of(source, settings, choice.batch_size)[0]
+    few, exposure = min(ROUNDS, rounds), make_protocol(settings, choice.batch_size).exposure
+    taken = []
+    for share in (0.0, few / rounds):
+        changed = settings.model_copy(update={"exposure": share * exposure, "attack_points": ("initialized",)})
+        begin = time.process_time()
+        streams = Streams(settings.seed)
+        train(source, changed, choice.model, choice.defense, choice.batch_size, streams, silent)
+        taken.append(time.process_time() - begin)
+    return max(0.0, taken[1] - taken[0]) / few
+
+
+def _defences_left_out(defended: Sequence[str]) -> str:
+    if not defended:
+        return "Defences: none was in place (no noise, no clipping, no secure aggregation)."
+    return (
+        f"Other defences than {', '.join(defended)}, secure aggregation, and attacks that were made for the "
+        "defence they meet: one that models it can read more."
+    )
+
+
+STUDY = Rows()

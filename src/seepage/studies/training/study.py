@@ -1,0 +1,88 @@
+"""The study of vertical training: TabVFL and its baselines, over columns at several parties."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from seepage.data.request import Request
+from seepage.federation.vertical import make_design
+from seepage.federation.vertical.designs import check_latent
+from seepage.results import Trials
+from seepage.results.training import TrainingSummary, training_result
+from seepage.studies.study import Found, Gathered, Probe, Work
+from seepage.studies.training.running import TrainingChoice, make_model, run_choice, training_choices
+from seepage.studies.training.settings import TrainingSettings
+from seepage.studies.training.tables import PartyTables, open_tables
+
+
+@dataclass(frozen=True)
+class VerticalTraining:
+    """A model over columns at several parties is trained several times, and its latent judged."""
+
+    name = "training"
+    about = "What a model over several parties' columns is worth, and what they read of each other."
+    settings = TrainingSettings
+    said = frozenset(
+        {"data", "tables", "designs", "guests", "phases", "failure_probabilities", "failure_methods", "runs"}
+    )
+
+    def open(self, request: Request, settings: TrainingSettings) -> PartyTables:
+        return open_tables(request, settings)
+
+    def choices(self, settings: TrainingSettings) -> list[TrainingChoice]:
+        return training_choices(settings)
+
+    def needs(self, settings: TrainingSettings, choice: TrainingChoice) -> list[TrainingChoice]:
+        return []
+
+    def matters(self, settings: TrainingSettings, choice: TrainingChoice) -> dict[str, Any]:
+        lists = {"designs", "phases", "failure_probabilities", "failure_methods", "runs"}
+        return settings.model_dump(mode="json", exclude=lists)
+
+    def check(self, source: PartyTables, settings: TrainingSettings, choice: TrainingChoice) -> None:
+        make_design(choice.design)
+        check_latent(settings.latent, settings.parties)
+
+    def run(self, work: Work) -> Found:
+        return run_choice(work)
+
+    def probes(self, source: PartyTables, settings: TrainingSettings, choice: TrainingChoice) -> list[Probe]:
+        epochs = (settings.pretraining if choice.phases != "no pretraining" else 0) + (
+            settings.finetuning if choice.phases != "no fine-tuning" else 0
+        )
+        return [Probe(kind=(choice.design, settings.parties), trains=True, times=epochs)]
+
+    def try_one(self, source: PartyTables, settings: TrainingSettings, choice: TrainingChoice, probe: Probe) -> float:
+        """Seconds of one epoch: patience may end a training earlier, so the whole is an upper bound."""
+        one = settings.model_copy(update={"pretraining": 1, "finetuning": 1})
+        parties, model = source.drawn(one, choice.repeat), make_model(one, choice)
+        begin = time.process_time()
+        model.fit(parties.frames, parties.labels, train_rows=parties.train, validation_rows=parties.validation)
+        return (time.process_time() - begin) / 2
+
+    def cells(self, settings: TrainingSettings) -> int:
+        return len({(c.design, c.phases, c.failure_probability, c.failure_method) for c in self.choices(settings)})
+
+    def not_tested(self, every: Sequence[TrainingSettings]) -> list[str]:
+        sentences = [
+            "Parties that do not follow the protocol, and parties that work together.",
+            "A network between the parties: all of them ran in one process.",
+        ]
+        if not any(settings.privacy for settings in every):
+            sentences.append("What the parties read of each other (--privacy measures it).")
+        return sentences
+
+    def summarise(self, gathered: Gathered) -> TrainingSummary:
+        results = []
+        for part in gathered.parts:
+            cells: dict[str, list[Trials]] = {}
+            for trials in part.trials:
+                cells.setdefault(trials.cell.id, []).append(trials)
+            results += [training_result(Trials.together(group)) for group in cells.values()]
+        return TrainingSummary.model_validate({**gathered.head, "cells": results})
+
+
+STUDY = VerticalTraining()

@@ -1,0 +1,107 @@
+"""Everything that can change a number of the study of vertical gradients."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator
+
+from seepage._core.option import MAIN, Option
+from seepage.plans.options import Settings
+
+EXTRA = 1.1  # batches for each person: as many as there are people determine them, a few more make it well-conditioned
+LEARNING, ATTACKS = "Advanced: learning", "Advanced: the attack"
+
+
+class VerticalSettings(Settings):
+    """The settings of an audit of vertical gradients.
+
+    Workers hold different columns of the same people; the server picks the people of every batch and gets one gradient
+    for all of them. Every combination of model, defence, number of people, batch size and attack is tested. A trial
+    draws other people and other first weights, and recovers everyone's row once.
+    """
+
+    models: Annotated[
+        tuple[str, ...],
+        Option(
+            help="Models (see `seepage models list`), separated by commas.",
+            group=MAIN,
+            flag="--model",
+            one="model",
+            part="model",
+        ),
+    ] = ("mlp",)
+    defenses: Annotated[
+        tuple[str, ...],
+        Option(
+            help="Defences (see `seepage defenses list`), such as fake_gradients:0.1, separated by commas.",
+            group=MAIN,
+            flag="--defense",
+            one="defense",
+            part="defence",
+        ),
+    ] = ("none",)
+    people: Annotated[int, Field(ge=2), Option(help="Aligned rows at the workers.", group=MAIN)] = 2000
+    batch_sizes: Annotated[
+        tuple[Annotated[int, Field(ge=1)], ...],
+        Option(
+            help="People in a batch; several, separated by commas.", group=MAIN, flag="--batch-size", one="batch_size"
+        ),
+    ] = (8,)
+    attacks: Annotated[
+        tuple[str, ...],
+        Option(
+            help="Attacks (see `seepage attacks list`), separated by commas.", group=MAIN, one="attack", part="attack"
+        ),
+    ] = ("cafe_closed_form",)
+    trials: Annotated[int, Field(ge=1), Option(help="How often everyone's rows are recovered.", group=MAIN)] = 3
+    seed: Annotated[int, Option(help="All randomness comes from it.", group=MAIN)] = 0
+    reveal: Annotated[
+        bool, Option(help="Show true and reconstructed rows in the report. They are private.", group=MAIN)
+    ] = False
+    batches: Annotated[
+        int | None, Field(ge=1), Option(help="Batches seen; 1.1 for each person if not given.", group=LEARNING)
+    ] = None
+    moving: Annotated[
+        bool, Option(help="The model trains while it is watched; its weights are fixed if not given.", group=LEARNING)
+    ] = False
+    optimiser: Annotated[Literal["sgd", "adam"], Option(help="sgd or adam: how the server trains.", group=LEARNING)] = (
+        "sgd"
+    )
+    learning_rate: Annotated[float, Field(gt=0), Option(help="Of the server.", group=LEARNING)] = 0.01
+    positive_weight: Annotated[
+        float, Field(gt=0), Option(help="Weight of the positive class in the loss.", group=LEARNING)
+    ] = 1.0
+    numbers: Annotated[
+        Literal["standard", "minmax", "none"],
+        Option(help="How numbers are scaled: standard, minmax or none.", group=LEARNING),
+    ] = "standard"
+    model_options: Annotated[
+        dict[str, str],
+        Option(
+            help="A setting of all models, such as width=64. More than once.", group=LEARNING, flag="--model-option"
+        ),
+    ] = Field(default_factory=dict)
+    attack_options: Annotated[
+        dict[str, str],
+        Option(
+            help="A setting of all attacks, such as rate=0.1. More than once.", group=ATTACKS, flag="--attack-option"
+        ),
+    ] = Field(default_factory=dict)
+
+    @field_validator("models", "defenses", "batch_sizes", "attacks")
+    @classmethod
+    def _not_empty(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not value or len(set(value)) != len(value):
+            raise ValueError("needs at least one entry, each once")
+        return value
+
+    @property
+    def batches_seen(self) -> int:
+        """How many batches the server sees."""
+        return self.batches or round(EXTRA * self.people)
+
+    @property
+    def defended(self) -> tuple[str, ...]:
+        """The defences that do something."""
+        return tuple(spec for spec in self.defenses if spec != "none")

@@ -1,0 +1,101 @@
+"""The study of vertical gradients: what a server reads of people's rows from gradients of batches (CAFE)."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from seepage._core import InputError
+from seepage.data.request import Request
+from seepage.data.source import Source, open_source
+from seepage.plans import registry
+from seepage.results.vertical import VerticalSummary, vertical_results
+from seepage.studies.parts import check_model
+from seepage.studies.study import Found, Gathered, Probe, Work
+from seepage.studies.trying import tried
+from seepage.studies.vertical.running import VerticalChoice, drawn, model_of, run_choice
+from seepage.studies.vertical.settings import VerticalSettings
+
+
+@dataclass(frozen=True)
+class Vertical:
+    """Workers hold columns, the server picks the people of batches and gets one gradient for each batch."""
+
+    name = "vertical"
+    about = "What a server reads of people's rows from gradients of aligned batches."
+    settings = VerticalSettings
+    said = frozenset({"data", "models", "defenses", "batch_sizes", "attacks", "people", "batches"})
+
+    def open(self, request: Request, settings: VerticalSettings) -> Source:
+        return open_source(request)
+
+    def choices(self, settings: VerticalSettings) -> list[VerticalChoice]:
+        combinations = itertools.product(settings.models, settings.defenses, settings.batch_sizes)
+        return [VerticalChoice(*combination) for combination in combinations]
+
+    def needs(self, settings: VerticalSettings, choice: VerticalChoice) -> list[VerticalChoice]:
+        return []
+
+    def matters(self, settings: VerticalSettings, choice: VerticalChoice) -> dict[str, Any]:
+        return settings.model_dump(mode="json", exclude={"models", "batch_sizes"})
+
+    def check(self, source: Source, settings: VerticalSettings, choice: VerticalChoice) -> None:
+        drawn(source.table, settings.people, np.random.default_rng(0))
+        encoder, learner = model_of(source, settings, choice.model, seed=0)
+        check_model(choice.model, settings, encoder, learner)
+        registry.make("defence", choice.defense, "vertical")
+        for name in settings.attacks:
+            registry.make("attack", name, "vertical", settings.attack_options)
+        if choice.batch_size >= settings.people:
+            raise InputError(
+                f"A batch has {choice.batch_size} of {settings.people} people: all batches are the same, so rows "
+                "cannot be separated; batches must be smaller than the data."
+            )
+
+    def run(self, work: Work) -> Found:
+        return run_choice(work)
+
+    def probes(self, source: Source, settings: VerticalSettings, choice: VerticalChoice) -> list[Probe]:
+        where = (choice.model, settings.people, choice.batch_size, settings.moving)
+        return [Probe(kind=(*where, attack), trains=False, times=settings.trials) for attack in settings.attacks]
+
+    def try_one(self, source: Source, settings: VerticalSettings, choice: VerticalChoice, probe: Probe) -> float:
+        one = settings.model_copy(update={"attacks": (probe.kind[-1],), "trials": 1, "reveal": False})
+        begin = time.process_time()
+        tried(self, source, one, choice)
+        return time.process_time() - begin
+
+    def cells(self, settings: VerticalSettings) -> int:
+        return len(self.choices(settings)) * len(settings.attacks)
+
+    def not_tested(self, every: Sequence[VerticalSettings]) -> list[str]:
+        defended = list(dict.fromkeys(spec for settings in every for spec in settings.defended))
+        sentences = [
+            "Stronger attacks than the ones listed. A low number here is not a proof of privacy.",
+            f"Other defences than {', '.join(defended)}, and attacks that were made for the defence they meet."
+            if defended
+            else "Defences: none was in place.",
+            "Horizontal learning (FedSGD, FedAvg), other models and other batch sizes than the ones listed.",
+            "What workers read of each other, and what a server that does not follow the protocol reads.",
+        ]
+        if not any(settings.moving for settings in every):
+            sentences.append("Learning while it is watched: the weights were fixed.")
+        return sentences
+
+    def summarise(self, gathered: Gathered) -> VerticalSummary:
+        return VerticalSummary.model_validate(
+            {
+                **gathered.head,
+                "cells": [cell for part in gathered.parts for cell in vertical_results(part.trials, part.columns)],
+                "losses": gathered.facts.get("losses", ()),
+                "revealed": gathered.revealed,
+            }
+        )
+
+
+STUDY = Vertical()
