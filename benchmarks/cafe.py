@@ -30,7 +30,7 @@ from seepage.models import Learner, make_learner, scoped_randomness, tableak_mlp
 from seepage.observation import Space
 from seepage.observation.vertical import VerticalScene, VerticalUpdate
 from seepage.reproductions.cafe import digits
-from seepage.studies.vertical.running import drawn
+from seepage.studies.vertical.workers import drawn
 
 TOLERANCE = 0.319
 

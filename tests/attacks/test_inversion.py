@@ -335,7 +335,7 @@ def test_lbfgs_moves_every_run_as_torch_moves_one() -> None:
         ({"memory": 0.0}, "memory"),
         ({"device": "cuda:77"}, "cannot be used"),
         ({"priors": (GroupConsistency(),)}, "at least 2"),
-        ({"start": FromMarginals()}, "softmax"),
+        ({"initial": FromMarginals()}, "softmax"),
     ],
 )
 def test_contradicting_or_unknown_parts_stop_before_any_work(change: dict[str, object], message: str) -> None:

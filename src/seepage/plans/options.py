@@ -13,6 +13,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
 from seepage._core import InputError, nearest, unknown_name
 from seepage._core.option import Option
@@ -136,12 +137,27 @@ def _shaped(name: str, field: FieldInfo, value: Any, written_out: Callable[[str,
 
 def sentence(error: ValidationError) -> str:
     """What pydantic found, as a user should read it."""
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if not isinstance(part, int)) or "settings"
-    context = first.get("ctx", {})
-    bounds = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
-    said = [f"must be {words} {context[key]}" for key, words in bounds.items() if key in context]
-    kinds = {"int": "must be a whole number", "float": "must be a number", "bool": "must be true or false"}
-    said += [words for kind, words in kinds.items() if first["type"] in (f"{kind}_parsing", f"{kind}_type")]
-    message = said[0] if said else first["msg"].removeprefix("Value error, ")
-    return f"Setting {where!r} is {first['input']!r}: {message}."
+    every = error.errors()
+    first = every[0]
+    name = str(first["loc"][0]) if first["loc"] else "settings"
+    # A setting of several types is told by all of them: a whole number, or the word "all".
+    allowed = dict.fromkeys(_wrong(each) for each in every if each["loc"][:1] == first["loc"][:1])
+    return f"Setting {name!r} is {first['input']!r}: {' or '.join(allowed)}."
+
+
+_BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+_KINDS = {"int": "must be a whole number", "float": "must be a number", "bool": "must be true or false"}
+
+
+def _wrong(detail: ErrorDetails) -> str:
+    """What is wrong with one value."""
+    context = detail.get("ctx", {})
+    for key, words in _BOUNDS.items():
+        if key in context:
+            return f"must be {words} {context[key]:g}"
+    for kind, words in _KINDS.items():
+        if detail["type"] in (f"{kind}_parsing", f"{kind}_type", f"{kind}_from_float"):
+            return words
+    if detail["type"] == "literal_error":
+        return f"must be {context['expected']}"
+    return detail["msg"].removeprefix("Value error, ")

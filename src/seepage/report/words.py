@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from seepage.results import Cell, Interval
+from seepage.results import Interval
+from seepage.results.cells import Coordinate
 
 NOTHING = "–"  # shown where there is no number
 SPACE = "\u00a0"  # keeps a number and its unit on one line
-
-GUESSES = {
-    "prior": "the clients' own averages",
-    "marginal": "the whole data set's columns",
-    "uniform": "any value in range",
-}
+Place = Mapping[str, Coordinate]
 
 METRICS = {
     "loss": "loss",
@@ -35,22 +30,6 @@ METRICS = {
     "mse": "MSE",
     "mae": "MAE",
 }
-
-
-def number(value: Any) -> float | None:
-    """A finite number, or None for everything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return float(value)
-
-
-def interval(entry: Mapping[str, Any] | None) -> Interval | None:
-    """The interval of a summary's entry; None when the number does not apply."""
-    mean = number(entry.get("mean")) if entry else None
-    if entry is None or mean is None:
-        return None
-    low, high = number(entry.get("low")), number(entry.get("high"))
-    return Interval(mean, low, high) if low is not None and high is not None else Interval(mean, None, None)
 
 
 def percent(share: float | None) -> str:
@@ -93,8 +72,17 @@ def point_ends(value: Interval | None) -> str:
 
 
 def score(value: float | None) -> str:
-    """A utility score, three significant digits."""
-    return NOTHING if value is None else f"{value:.3g}" if abs(value) >= 10 else f"{value:.3f}"
+    """A score of a model, three significant digits."""
+    if value is None or not math.isfinite(value):
+        return NOTHING
+    return f"{value:.3g}" if abs(value) >= 10 else f"{value:.3f}"
+
+
+def score_ends(value: Interval | None) -> str:
+    """The ends of a score's interval: ``0.912 to 0.934``; nothing when there is none."""
+    if value is None or value.low is None or value.high is None:
+        return ""
+    return f"{score(value.low)} to {score(value.high)}"
 
 
 def count(value: float) -> str:
@@ -107,12 +95,20 @@ def plural(amount: int, one: str, many: str = "") -> str:
     return f"{count(amount)}{SPACE}{one if amount == 1 else many or one + 's'}"
 
 
+def span(values: Sequence[float], style: str = ",.0f") -> str:
+    """The lowest and the highest of some numbers, or the one they all are: ``3–12``."""
+    if not values:
+        return NOTHING
+    low, high = format(min(values), style), format(max(values), style)
+    return low if low == high else f"{low}–{high}"
+
+
 def metric(name: str) -> str:
     """The name people use for a score."""
     return METRICS.get(name, name.replace("_", " "))
 
 
-def batches(size: int) -> str:
+def batches(size: Coordinate) -> str:
     """How a batch size is said."""
     return "batches of one row" if size == 1 else f"batches of {size}"
 
@@ -128,14 +124,14 @@ def options_of(text: str) -> list[tuple[str, str]]:
     return [(name, value) for name, _, value in pairs]
 
 
-def spec(text: Any, *, bare: bool = False) -> str:
+def spec(text: str, *, bare: bool = False) -> str:
     """A spec for people; ``bare`` leaves the name of a lone option out.
 
     Example:
         >>> spec("mlp:width=50:depth=1"), spec("top_k:share=0.1", bare=True)
         ('mlp width 50, depth 1', 'top_k 0.1')
     """
-    name, options = name_of(str(text)), options_of(str(text))
+    name, options = name_of(text), options_of(text)
     if bare and len(options) == 1:
         return f"{name} {options[0][1]}".strip()
     return f"{name} {', '.join(f'{option} {value}'.strip() for option, value in options)}".strip()
@@ -150,27 +146,60 @@ def reads_as(text: str) -> float:
     return value if math.isfinite(value) else 0.0
 
 
-_SAID: dict[str, Callable[[Any], str]] = {
-    "dataset": lambda value: str(value),
-    "protocol": lambda value: str(value),
-    "model": spec,
+def defence(text: Coordinate) -> str:
+    """A defence: ``gaussian_noise 0.1``, ``no defence``."""
+    return f"no{SPACE}defence" if text == "none" else spec(str(text), bare=True)
+
+
+# How each coordinate of a cell is said, in the order in which a label has them.
+_SAID: dict[str, Callable[[Coordinate], str]] = {
+    "dataset": str,
+    "property_text": lambda value: f"rows with {value}",
+    "observed": str,
+    "protocol": str,
+    "model": lambda value: spec(str(value)),
+    "people": lambda value: f"{count(float(value))}{SPACE}people",
     "batch_size": lambda value: f"batch{SPACE}{value}",
-    "defense": lambda value: f"no{SPACE}defence" if value == "none" else spec(value, bare=True),
+    "batches": lambda value: f"{count(float(value))}{SPACE}batches",
+    "guests": lambda value: plural(int(value), "guest"),
+    "defense": defence,
     "attack_point": lambda value: f"point {value}" if str(value)[:1].isdigit() else str(value),
-    "attack": spec,
+    "attack": lambda value: spec(str(value)),
+    "classes": lambda value: f"{value}{SPACE}ranges",
+    "loss": lambda value: f"loss{SPACE}{value}",
+    "reader": lambda value: f"reader {spec(str(value))}",
+    "hierarchy": lambda value: f"in two steps, {value}" if value else "in one step",
+    "learning_rate": lambda value: f"learning rate {value}",
     "variant": lambda value: str(value) or "as given",
 }
-DIMENSIONS = tuple(_SAID)
 
 
-def said(dimension: str, value: Any) -> str:
+def said(coordinate: str, value: Coordinate) -> str:
     """One coordinate of a cell: ``batch 8``, ``no defence``."""
-    return _SAID[dimension](value)
+    return _SAID.get(coordinate, str)(value)
 
 
-def label(cell: Cell, dimensions: tuple[str, ...]) -> str:
-    """A cell's name, made of the given coordinates."""
-    return joined(said(name, getattr(cell, name)) for name in dimensions)
+def label(place: Place, names: Iterable[str]) -> str:
+    """A name for a cell, made of the given coordinates."""
+    return joined(said(name, place[name]) for name in names)
+
+
+def varying(places: Sequence[Place], always: Sequence[str] = (), otherwise: Sequence[str] = ()) -> tuple[str, ...]:
+    """The coordinates that tell these places apart, in the order in which they are said.
+
+    Args:
+        always: coordinates that are named even if all places agree in them.
+        otherwise: what is named if nothing differs.
+    """
+    known = {name for place in places for name in place}
+    several = {name for name in known if len({place.get(name) for place in places}) > 1}
+    named = (several | (set(always) & known)) or (set(otherwise) & known)
+    return tuple(sorted(named, key=_order))
+
+
+def _order(name: str) -> tuple[int, str]:
+    names = list(_SAID)
+    return (names.index(name) if name in names else len(names), name)
 
 
 def joined(parts: Iterable[str]) -> str:

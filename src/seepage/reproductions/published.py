@@ -1,33 +1,22 @@
-"""Numbers that papers print, each with its table: facts, with where they are from."""
+"""Numbers that papers print, each with where it stands and what is behind it."""
 
 from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 
-from seepage._core import unknown_name
 
-PAPERS = {
-    "tableak": "Vero et al., TabLeak: Tabular Data Leakage in Federated Learning, ICML 2023 (document 000)",
-    "cafe": "Jin et al., CAFE: Catastrophic Data Leakage in Vertical Federated Learning, NeurIPS 2021 (document 001)",
-    "profiling": "the profiling study of 2026 (document 002)",
-    "property": "multi-class property inference, a thesis (document 003)",
-    "tabvfl": "TabVFL, a thesis (document 004)",
-}
-_FILES = {"property": "property_inference"}
-_UNTOLD = {"n_clients", "n_seeds", "rank"}  # settings that do not choose a cell of a table
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Published:
     """One number of a paper.
 
     Args:
-        setting: what stands behind it, by name.
+        setting: what is behind it, by name.
+        value: None where the paper prints a range or a word.
         spread: its standard deviation, where the paper has one.
     """
 
@@ -37,18 +26,15 @@ class Published:
     method: str
     setting: dict[str, str]
     metric: str
-    value: float
+    value: float | None
     spread: float | None
     unit: str
-    note: str
 
 
 @lru_cache
-def published(paper: str) -> tuple[Published, ...]:
-    """Every number of a paper."""
-    if paper not in PAPERS:
-        raise unknown_name("paper", paper, PAPERS)
-    text = resources.files(__package__).joinpath("published", f"{_FILES.get(paper, paper)}.csv").read_text()
+def published_numbers(file: str) -> tuple[Published, ...]:
+    """Every number of a paper, from ``published/<file>.csv``."""
+    text = resources.files(__package__).joinpath("published", f"{file}.csv").read_text(encoding="utf-8")
     return tuple(
         Published(
             table=row["table"].removeprefix("Table "),
@@ -58,49 +44,63 @@ def published(paper: str) -> tuple[Published, ...]:
             setting=dict(part.split("=", 1) for part in row["setting"].split(";") if "=" in part),
             metric=row["metric"],
             value=_number(row["value"]),
-            spread=_number(row["std"]) if row["std"] else None,
+            spread=_number(row["std"]),
             unit=row["unit"],
-            note=row["note"],
         )
         for row in csv.DictReader(text.splitlines())
     )
 
 
-def find(
-    numbers: Sequence[Published], table: str, *, method: str, metric: str, dataset: str | None = None, **setting: str
-) -> Published | None:
-    """The number of a cell, or None where the paper has none."""
-    for each in numbers:
-        if (each.table, each.method, each.metric) != (table, method, metric) or dataset not in (None, each.dataset):
-            continue
-        if all(each.setting.get(name) == value for name, value in setting.items()):
-            return each
-    return None
+@lru_cache
+def numbers_of(file: str, table: str) -> tuple[Published, ...]:
+    """Every number of one table."""
+    return tuple(number for number in published_numbers(file) if number.table == table)
 
 
-def beside(
-    numbers: Sequence[Published],
-    table: str,
-    facts: Mapping[str, str],
-    *,
-    dataset: str,
-    method: str,
-    metric: str,
-    model: str | None = None,
-) -> Published | None:
-    """The number all of whose settings are among the facts of our cell, or None where the paper has none."""
-    for each in numbers:
-        if (each.table, each.dataset, each.method, each.metric) != (table, dataset, method, metric):
-            continue
-        if model not in (None, each.model):
-            continue
-        if all(facts.get(name) == value for name, value in each.setting.items() if name not in _UNTOLD):
-            return each
-    return None
+def unit_of(file: str, table: str, metric: str) -> str:
+    """The unit in which a table prints a metric; empty where it does not print it."""
+    units = {number.unit for number in numbers_of(file, table) if number.metric == metric}
+    return units.pop() if len(units) == 1 else ""
 
 
-def _number(text: str) -> float:
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """Which number of a table stands beside a cell of ours.
+
+    Args:
+        metric, dataset, method, model: as the paper calls them; None for any.
+        behind: what is behind our cell, by the paper's name of a setting; None where we cannot say.
+    """
+
+    metric: str
+    dataset: str | None
+    method: str | None
+    model: str | None
+    behind: Callable[[str], str | None]
+
+    def among(self, numbers: Sequence[Published], ignored: Collection[str] = ()) -> Published | None:
+        """The number all of whose settings are those of our cell, or None where the paper has none."""
+        for number in numbers:
+            named = ((self.dataset, number.dataset), (self.method, number.method), (self.model, number.model))
+            if number.metric != self.metric or any(ours not in (None, theirs) for ours, theirs in named):
+                continue
+            settings = {key: value for key, value in number.setting.items() if key not in ignored}
+            if all(_same(self.behind(key), value) for key, value in settings.items()):
+                return number
+        return None
+
+
+def _same(ours: str | None, theirs: str) -> bool:
+    """Whether two texts say the same: 1e-4 is 0.0001."""
+    if ours is None or ours == theirs:
+        return ours == theirs
+    one, other = _number(ours), _number(theirs)
+    return one is not None and one == other
+
+
+def _number(text: str) -> float | None:
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
-        return math.nan  # a range or a word
+        return None
+    return value if math.isfinite(value) else None

@@ -87,7 +87,7 @@ def row_numbers(trials: Trials, columns: Sequence[Column]) -> dict[str, object]:
     return envelope(trials) | {
         "exposure": float(trials.heads["exposure"].mean() or 0.0),  # type: ignore[arg-type]
         "rows": rows,
-        "rows_exact": round(float((trials.column(Measure(ATTACK, WHOLE, "emr")) * trials.rows).sum())),
+        "rows_exact": round(float(np.nansum(trials.column(Measure(ATTACK, WHOLE, "emr")) * trials.rows))),
         "rows_certified": _certified(trials),
         "rows_guessed": round(max(trials.over_rows(Measure(name, WHOLE, "emr")) for name in BASELINES) * rows),
         "metrics": metrics,

@@ -22,8 +22,9 @@ from __future__ import annotations
 import fcntl
 import io
 import json
+import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -154,6 +155,9 @@ class Run:
     def finish(self, done: TaskDone) -> None:
         """Note that a task is done, with everything about it that is no record."""
         self.write(f"tasks/{done.task}.json", done.model_dump_json(exclude_defaults=True) + "\n")
+        shutil.rmtree(self.path / "work" / done.task, ignore_errors=True)  # what it would have gone on from
+        with suppress(OSError):  # others are still at work
+            (self.path / "work").rmdir()
 
     def finished(self, task: str, *, claimed: bool = False) -> TaskDone | None:
         """A finished task; None if it is to be run, or run again because a file of it is damaged.

@@ -8,14 +8,36 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from seepage.results.cells import Coordinate, VerticalCell, coordinates
+from seepage.results.interval import Interval
+from seepage.results.record import ATTACK, Measure
 from seepage.results.row_numbers import RowNumbers, row_numbers
 from seepage.results.rows import READ, RevealedRow, read
 from seepage.results.summary import Column, Facts, Summary
 from seepage.results.trials import Trials
 
 
+class CurvePoint(Facts):
+    """What had been read, and how far the model was trained, after so many batches."""
+
+    batches: int
+    psnr: Annotated[Interval | None, Field(description="of the rows that were claimed by then; null if none")] = None
+    train_loss: Annotated[Interval | None, Field(description="on the rows of all people")] = None
+    test_accuracy: Annotated[Interval | None, Field(description="on rows of other people; null if there are none")] = (
+        None
+    )
+
+
+CURVE = ("psnr", "train_loss", "test_accuracy")
+
+
+def on_curve(batches: int, metric: str) -> Measure:
+    """The name of a number of a curve."""
+    return Measure(ATTACK, f"batches={batches}", metric)
+
+
 class VerticalResult(RowNumbers):
-    """One (data set, model, people, batch size, batches, attack point, attack, defence)."""
+    """One (data set, model, people, batch size, batches, attack point, attack, defence). ``metrics`` holds, beside
+    those of rows, ``psnr`` and ``correlation`` (with the true rows: numbers in other units can be scaled back)."""
 
     model: str
     people: Annotated[int, Field(description="aligned rows at the workers")]
@@ -24,6 +46,7 @@ class VerticalResult(RowNumbers):
     attack_point: str
     attack: str
     defense: str = "none"
+    curve: Annotated[tuple[CurvePoint, ...], Field(description="at the batches of `watch`")] = ()
 
     @property
     def place(self) -> dict[str, Coordinate]:
@@ -71,5 +94,18 @@ _TOLD_APART = ("dataset", "attack_point", "defense", "variant")
 def vertical_results(every: Iterable[Trials], columns: Sequence[Column]) -> tuple[VerticalResult, ...]:
     """One entry per cell."""
     return tuple(
-        VerticalResult.model_validate(coordinates(trials.cell) | row_numbers(trials, columns)) for trials in every
+        VerticalResult.model_validate(
+            coordinates(trials.cell) | row_numbers(trials, columns) | {"curve": _curve(trials)}
+        )
+        for trials in every
+    )
+
+
+def _curve(trials: Trials) -> tuple[CurvePoint, ...]:
+    """The points at which the trials were looked at."""
+    scopes = (measure.scope.partition("=") for measure in trials.measures if measure.scope.startswith("batches="))
+    places = sorted({int(number) for _, _, number in scopes})
+    return tuple(
+        CurvePoint(batches=place, **{name: trials.interval(on_curve(place, name)) for name in CURVE})
+        for place in places
     )

@@ -125,7 +125,7 @@ def run(
     elif strict:
         for task in plan.tasks:  # told before anything is written
             plan.study.check(opened[task.place], task.variant.settings, task.choice)
-    folder = Run.open_or_create(out, _head(plan, opened, command)) if out else None
+    folder = Run.open_or_create(out, head_of(plan, opened, command)) if out else None
     memory = Memory()
     if backend is None:
         finished, memory = run_here(plan, folder, opened, progress, strict=strict)
@@ -156,7 +156,7 @@ def _now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
-def _head(plan: Plan, sources: Sequence[Opened], command: str) -> Head:
+def head_of(plan: Plan, sources: Sequence[Opened], command: str) -> Head:
     """What run.json says."""
     return {
         "store_version": STORE_VERSION,

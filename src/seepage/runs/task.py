@@ -41,9 +41,7 @@ class Memory:
     def has(self, cell: Cell, part: str = "") -> bool:
         return _named(cell, part) in self.records
 
-    def add(
-        self, records: Sequence[Record], revealed: Sequence[dict[str, JsonValue]] = (), *, part: str = ""
-    ) -> None:
+    def add(self, records: Sequence[Record], revealed: Sequence[dict[str, JsonValue]] = (), *, part: str = "") -> None:
         cell = records[0].cell
         self.records[_named(cell, part)] = list(records)
         self.parts[_named(cell, part)] = part
@@ -77,9 +75,7 @@ class Folder:
             self.records[name] = digest
         return digest is not None
 
-    def add(
-        self, records: Sequence[Record], revealed: Sequence[dict[str, JsonValue]] = (), *, part: str = ""
-    ) -> None:
+    def add(self, records: Sequence[Record], revealed: Sequence[dict[str, JsonValue]] = (), *, part: str = "") -> None:
         if revealed:  # before the records, which say that the cell is done
             self.run.reveal(records[0].cell.id, revealed)
         name, digest = self.run.add(records, part)

@@ -112,8 +112,10 @@ def test_every_design_learns(design: str) -> None:
 @pytest.mark.parametrize("design", [name for name in DESIGNS if name not in ("central", "tabvfl_without_fc")])
 def test_no_raw_column_leaves_a_guest(design: str) -> None:
     sent: list[Message] = []
-    federation(design, traffic=Traffic(sent.append)).fit(TRAIN, HELD_OUT)
-    raw = torch.cat(columns()[0], 1)
+    # Wide guests: a square layer of two columns can turn into one of them by chance while it learns, one of eight cannot.
+    widths = [8, 9, 8]
+    federation(design, widths, traffic=Traffic(sent.append)).fit(TRAIN, HELD_OUT)
+    raw = torch.cat(columns(widths)[0], 1)
     from_guests = [message for message in sent if message.sender != "host"]
     assert from_guests
     assert {kind for message in from_guests for kind in message.payload} <= set(Kind) - {Kind.BATCH_IDS, Kind.CHUNK}
@@ -124,7 +126,7 @@ def test_no_raw_column_leaves_a_guest(design: str) -> None:
                 start = 16 * message.stamp.batch if message.stamp.training else 0
                 own = raw[rows[start : start + len(tensor)]]
                 both = torch.corrcoef(torch.cat([tensor, own], 1).T)[: tensor.shape[1], tensor.shape[1] :]
-                assert not bool((both.nan_to_num().abs() > 0.999999).any())
+                assert float(both.detach().nan_to_num().abs().max()) < 0.9999
 
 
 def test_without_the_square_layer_the_test_above_would_fail() -> None:

@@ -45,7 +45,7 @@ class Cafe:
         seeds: how many.
         rate_one, rate_two: share of a full step in steps I and II.
         rate: of Adam in step III.
-        image: (height, width) of the data, for total variation; None for tables.
+        image: side of square pictures, for total variation; 0 for tables.
         steps: use steps I and II at all; the competitors do not.
     """
 
@@ -61,7 +61,7 @@ class Cafe:
     rate_one: float = 0.8
     rate_two: float = 0.8
     rate: float = 5e-2
-    image: tuple[int, int] | None = None
+    image: int = 0
     steps: bool = True
 
     def __post_init__(self) -> None:
@@ -166,7 +166,7 @@ class CafeState:
             if settings.alpha:
                 own = scene.learner.gradient(update.parameters, x, _as_targets(scene, y))
                 total = total + settings.alpha * _distance(own, update.gradient, settings.match)
-            if settings.beta and settings.image is not None:
+            if settings.beta and settings.image:
                 rough = _variation(x, settings.image)
                 total = total + settings.beta * torch.where(rough > settings.xi, rough, torch.zeros_like(rough))
             if (settings.gamma and settings.steps) or settings.norms:
@@ -217,9 +217,9 @@ def _distance(own: Parameters, seen: Parameters, match: Match) -> Tensor:
     return 1 - torch.exp(-far / size.clamp(min=1e-30)) if match == "gaussian" else far
 
 
-def _variation(x: Tensor, image: tuple[int, int]) -> Tensor:
+def _variation(x: Tensor, side: int) -> Tensor:
     """Mean total variation of the pictures of a batch."""
-    pictures = x.reshape(-1, *image)
+    pictures = x.reshape(-1, side, side)
     down, right = pictures[:, 1:] - pictures[:, :-1], pictures[:, :, 1:] - pictures[:, :, :-1]
     mean: Tensor = (down.abs().sum((1, 2)) + right.abs().sum((1, 2))).mean()
     return mean

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from seepage._core import NotApplicable, Progress, Streams, silent
+from seepage.attacks.vertical.front import read_behind
 from seepage.observation import Claim
 from seepage.observation.vertical import Recovery, VerticalScene, VerticalUpdate
 
@@ -71,6 +72,7 @@ class Solver:
         self._slopes = torch.zeros(scene.rows, outputs, dtype=torch.float64)  # sum of s (K g_b)^T
         self._kept: deque[tuple[Tensor, Tensor]] = deque()
         self._window: deque[tuple[Tensor, Tensor]] = deque()
+        self._parameters = scene.learner.initial()  # the newest that were told
         self.seen = 0
 
     def see(self, update: VerticalUpdate) -> None:
@@ -90,6 +92,7 @@ class Solver:
                 self._add(*self._window.popleft(), -1.0)
         while len(self._kept) > limit:
             self._kept.popleft()
+        self._parameters = update.parameters
         self.seen += 1
 
     def _add(self, rows: Tensor, slope: Tensor, sign: float) -> None:
@@ -98,7 +101,7 @@ class Solver:
 
     def claims(self) -> list[Claim]:
         """One claim about everyone's rows."""
-        return self.recover().claims(self._scene)
+        return read_behind(self._scene, self._parameters, self.recover()).claims(self._scene)
 
     def recover(self) -> Recovery:
         """What the batches so far determine."""

@@ -5,10 +5,12 @@ Every row is a problem of its own, and all are solved at once.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
-from seepage.models import Parameters, layer_inputs
+from seepage.models import Parameters, layer_inputs, linear_calls
 from seepage.observation.vertical import Recovery, VerticalScene
 
 STEPS = 300
@@ -20,6 +22,20 @@ def has_front(scene: VerticalScene) -> bool:
     probe = torch.rand(2, width, generator=torch.Generator().manual_seed(0))
     own = layer_inputs(scene.learner, [scene.first], scene.learner.initial(), probe)[0]
     return own.shape != probe.shape or not torch.equal(own, probe)
+
+
+def read_behind(scene: VerticalScene, parameters: Parameters, recovery: Recovery) -> Recovery:
+    """The same with data where the workers' local parts make the first layer's inputs of them.
+
+    Nothing is done where inputs are as wide as the data, or where the layer sees a row in several parts: what was
+    recovered is then the data, or no row's inputs.
+    """
+    width = scene.space.layout.width
+    once = linear_calls(scene.learner, width)[scene.first] == [1]
+    if recovery.inputs.shape[1] == width or not once or not bool(recovery.determined.any()):
+        return recovery
+    note = f"{recovery.note} Their data were fitted behind the workers' local parts."
+    return replace(recovery, inputs=behind_front(scene, parameters, recovery).double(), note=note)
 
 
 def behind_front(scene: VerticalScene, parameters: Parameters, found: Recovery, steps: int = STEPS) -> Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from torch import Tensor
 
 from seepage._core import InputError, Streams
@@ -20,8 +22,9 @@ def training_losses(
     *,
     defense: Defense = UNDEFENDED,
     every: int = 100,
+    at: Collection[int] = (),
 ) -> list[tuple[int, float]]:
-    """The loss on all rows before training, every so many batches, and at the end.
+    """The loss on all rows before training, every so many batches (or after those in ``at``), and at the end.
 
     The same streams give the same batches, so that defences can be laid side by side.
 
@@ -35,7 +38,7 @@ def training_losses(
     losses = [(0, float(learner.loss(learner.initial(), x, y)))]
 
     def watch(seen: int, parameters: Parameters) -> None:
-        if seen % every == 0 or seen == batches:
+        if (seen in at if at else seen % every == 0) or seen == batches:
             losses.append((seen, float(learner.loss(parameters, x, y))))
 
     for _ in protocol.stream(learner, x, y, batches, streams, defense=defense, watch=watch):

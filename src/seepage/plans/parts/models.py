@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from seepage.models import FTTransformer, Linear, ResNet, TabNet, small_mlp, tableak_mlp
+from seepage.models.quadrants import QuadrantNet
 from seepage.plans.part import Part
 
 _BOTH = ("rows", "vertical")
@@ -25,6 +26,13 @@ MODELS = (
         works_on=_BOTH,
         about="8 + 8 wide, 3 steps.",
         paper="Arik and Pfister, TabNet: Attentive Interpretable Tabular Learning, AAAI 2021",
+    ),
+    Part(
+        name="quadrants",
+        make=QuadrantNet,
+        works_on=("vertical",),
+        about="A convolution for each worker's part of a picture of 28 x 28, then fully connected layers.",
+        paper="Jin et al., CAFE: Catastrophic Data Leakage in Vertical Federated Learning, NeurIPS 2021",
     ),
     Part(name="linear", make=Linear, works_on=_BOTH, about="Logistic or linear regression."),
 )

@@ -2,172 +2,28 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict
 
 import numpy as np
-import torch
 from pydantic import JsonValue
-from torch import Tensor
 
-from seepage._core import InputError, NotApplicable, Outcome, Progress, SeepageError, Streams
-from seepage.attacks import Attack, Attacker
-from seepage.attacks.vertical.cafe import Cafe
-from seepage.data import Encoder, Table
-from seepage.data.source import Source
-from seepage.data.splitting import stratified_order
-from seepage.defenses import Defense
+from seepage.data import Table
 from seepage.federation import Truth
-from seepage.federation.vertical.losses import training_losses
-from seepage.federation.vertical.shared import SharedLayers
 from seepage.metrics import Evaluator, Reference, psnr
-from seepage.models import Learner, Parameters
-from seepage.observation import Claim, Knowledge, Space
-from seepage.observation.vertical import VerticalScene, VerticalUpdate
+from seepage.models import Parameters
+from seepage.observation import Claim, Knowledge
+from seepage.observation.vertical import VerticalScene
 from seepage.plans import registry
 from seepage.results import ATTACK, WHOLE, Measure, Record, VerticalCell
 from seepage.results.summary import ThreatModel
-from seepage.results.vertical import Losses
-from seepage.studies.parts import make_parts
+from seepage.results.vertical import Losses, on_curve
 from seepage.studies.study import Found, Work
 from seepage.studies.vertical.settings import VerticalSettings
+from seepage.studies.vertical.watching import Watcher
+from seepage.studies.vertical.workers import Workers, make_protocol, make_scene
 
 SHOWN = 15  # people whose rows are revealed, if that is asked for
-POINTS = 10  # of a curve of training losses
-
-
-@dataclass(frozen=True)
-class VerticalChoice:
-    """What one stream of batches is made with."""
-
-    model: str
-    defense: str
-    batch_size: int
-
-    @property
-    def label(self) -> str:
-        parts = [self.model, f"batches of {self.batch_size}", self.defense]
-        return ", ".join(part for part in parts if part != "none")
-
-
-@dataclass(frozen=True, eq=False)
-class Workers:
-    """Everyone's rows, and what the workers do with them."""
-
-    truth: Truth
-    x: Tensor
-    y: Tensor
-    learner: Learner
-    defense: Defense
-    streams: Streams
-    batch_size: int
-    batches: int
-
-    @classmethod
-    def make(cls, source: Source, settings: VerticalSettings, choice: VerticalChoice, repeat: int) -> Workers:
-        """Draw the people of one trial, and the first weights."""
-        streams = Streams(settings.seed).child("vertical", repeat)
-        people = drawn(source.table, settings.people, streams.numpy("people"))
-        encoder, learner = model_of(source, settings, choice.model, streams.integer("parameters"))
-        statistics = encoder.statistics(people)
-        return cls(
-            truth=Truth(rows=people, encoder=encoder, statistics=statistics, client_rows=people),
-            x=torch.from_numpy(encoder.encode(people, statistics)),
-            y=torch.from_numpy(people.target),
-            learner=learner,
-            defense=registry.make("defence", choice.defense, "vertical"),
-            streams=streams,
-            batch_size=choice.batch_size,
-            batches=settings.batches_seen,
-        )
-
-    @property
-    def every(self) -> int:
-        """Batches between two points of a curve."""
-        return max(1, self.batches // POINTS)
-
-    def loss(self, parameters: Parameters) -> float:
-        return float(self.learner.loss(parameters, self.x, self.y))
-
-    def losses(self, protocol: SharedLayers) -> list[tuple[int, float]]:
-        """The loss while the model trains with what the workers send."""
-        return training_losses(
-            protocol,
-            self.learner,
-            self.x,
-            self.y,
-            self.batches,
-            self.streams,
-            defense=self.defense,
-            every=self.every,
-        )
-
-    def show(
-        self, protocol: SharedLayers, watchers: Mapping[str, Watcher], progress: Progress
-    ) -> list[tuple[int, float]]:
-        """Let attacks see all batches; returns the loss while the model trained."""
-        points = [(0, self.loss(self.learner.initial()))]
-
-        def watch(number: int, parameters: Parameters) -> None:
-            if protocol.rate and (number % self.every == 0 or number == self.batches):
-                points.append((number, self.loss(parameters)))
-
-        updates = protocol.stream(
-            self.learner, self.x, self.y, self.batches, self.streams, defense=self.defense, watch=watch
-        )
-        for number, update in enumerate(updates, start=1):
-            for watcher in watchers.values():
-                watcher.see(update)
-            if number % 20 == 0 or number == self.batches:
-                progress(f"batches of {self.batch_size}", number, self.batches)
-        return points
-
-
-class Watcher:
-    """An attack on the stream, with the seconds it took and how it ended. One that fails does not stop the others."""
-
-    def __init__(self, attack: Attack[VerticalScene, VerticalUpdate], scene: VerticalScene, streams: Streams) -> None:
-        self.seconds = 0.0
-        self._claim: Claim | None = None
-        self._attacker: Attacker[VerticalUpdate] | None = None
-        with _Told(self):
-            self._attacker = attack.start(scene, streams)
-
-    def see(self, update: VerticalUpdate) -> None:
-        with _Told(self):
-            if self._attacker is not None and self._claim is None:
-                self._attacker.see(update)
-
-    def claim(self) -> Claim:
-        """What it read."""
-        with _Told(self):
-            if self._attacker is not None and self._claim is None:
-                (self._claim,) = self._attacker.claims()
-        assert self._claim is not None
-        return self._claim
-
-    def end(self, outcome: Outcome, note: str) -> None:
-        """It cannot go on."""
-        self._claim = Claim(outcome=outcome, note=note)
-
-
-class _Told:
-    """Times a watcher, and turns what it raises into an outcome."""
-
-    def __init__(self, watcher: Watcher) -> None:
-        self._watcher = watcher
-
-    def __enter__(self) -> None:
-        self._begin = time.perf_counter()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
-        self._watcher.seconds += time.perf_counter() - self._begin
-        if isinstance(error, NotApplicable):
-            self._watcher.end(Outcome.NOT_APPLICABLE, str(error))
-        elif isinstance(error, SeepageError):
-            self._watcher.end(Outcome.FAILED, str(error))
-        return isinstance(error, SeepageError)
 
 
 def run_choice(work: Work) -> Found:
@@ -185,14 +41,13 @@ def run_choice(work: Work) -> Found:
         scene = make_scene(workers, settings, attacks.values())
         if found.threat_model is None:
             found.threat_model = threat_model(scene, choice.defense)
-        protocol = make_protocol(settings, choice, moments=scene.moments)
         watchers = {name: Watcher(attack, scene, workers.streams.child(name)) for name, attack in attacks.items()}
-        points = workers.show(protocol, watchers, work.progress) if watchers or settings.moving else []
+        points = show_batches(work, workers, scene, watchers) if watchers or settings.moving else []
         if repeat == 0:
             _note_losses(found, work, workers, points)
         for name, watcher in watchers.items():
             claim = watcher.claim()
-            records[name].append(_record(cells[name], repeat, claim, workers, settings, watcher.seconds))
+            records[name].append(_record(cells[name], repeat, claim, workers, settings, watcher))
             if settings.reveal and repeat == 0:
                 revealed[name] = _pairs(cells[name], claim, workers.truth)
     for name in missing:
@@ -200,26 +55,50 @@ def run_choice(work: Work) -> Found:
     return found
 
 
-def make_protocol(settings: VerticalSettings, choice: VerticalChoice, *, moments: bool = False) -> SharedLayers:
-    """The protocol of one choice."""
-    return SharedLayers(
-        batch_size=choice.batch_size,
-        rate=settings.learning_rate if settings.moving else 0.0,
-        adam=settings.optimiser == "adam",
-        moments=moments,
-    )
+def show_batches(
+    work: Work, workers: Workers, scene: VerticalScene, watchers: Mapping[str, Watcher]
+) -> list[tuple[int, float]]:
+    """Let attacks see all batches; returns the loss on the way, if the model trained."""
+    settings: VerticalSettings = work.settings
+    points = [(0, workers.loss(workers.learner.initial()))]
+
+    def look(number: int, parameters: Parameters) -> None:
+        if settings.moving:
+            points.append((number, workers.loss(parameters)))
+        if settings.watch:
+            _look(number, parameters, workers, watchers)
+
+    protocol = make_protocol(settings, workers.batch_size, trains=settings.moving, moments=scene.moments)
+    for number, update in workers.stream(protocol, look):
+        for watcher in watchers.values():
+            watcher.see(update)
+        if number % 20 == 0 or number == workers.batches:
+            work.progress(f"batches of {workers.batch_size}", number, workers.batches)
+    return points
 
 
-def make_scene(workers: Workers, settings: VerticalSettings, attacks: Iterable[object]) -> VerticalScene:
-    """What the server knows before the first batch. A BatchNorm's statistics are told where an attack asks for them."""
-    return VerticalScene(
-        learner=workers.learner,
-        rows=len(workers.x),
-        batch_size=workers.batch_size,
-        space=Space(layout=workers.truth.encoder.layout),
-        fixed=not settings.moving,
-        moments=any(isinstance(attack, Cafe) and attack.norms > 0 for attack in attacks),
-    )
+def _look(number: int, parameters: Parameters, workers: Workers, watchers: Mapping[str, Watcher]) -> None:
+    """Measure what every attack has read by now, and how far the model is."""
+    loss, accuracy = workers.loss(parameters), workers.test_accuracy(parameters)
+    for watcher in watchers.values():
+        watcher.curve[on_curve(number, "train_loss")] = loss
+        if accuracy is not None:
+            watcher.curve[on_curve(number, "test_accuracy")] = accuracy
+        likeness = _likeness(watcher.so_far(), workers)
+        if likeness is not None:
+            watcher.curve[on_curve(number, "psnr")] = likeness[0]
+
+
+def _likeness(claim: Claim, workers: Workers) -> tuple[float, float] | None:
+    """PSNR of the rows that are claimed, and their correlation with the true ones; None where nothing can be said."""
+    if claim.rows is None or claim.determined is None or workers.defense.renumbers:
+        return None
+    told = claim.determined
+    read, true = claim.rows[told], workers.x.numpy()[told]
+    # Numbers in other units are still the rows: a server that knows their range scales them back.
+    varied = min(float(read.std()), float(true.std())) > 0
+    correlation = float(np.corrcoef(read.ravel(), true.ravel())[0, 1]) if varied else 0.0
+    return psnr(read, true), correlation
 
 
 def threat_model(scene: VerticalScene, defense: str) -> ThreatModel:
@@ -233,18 +112,6 @@ def threat_model(scene: VerticalScene, defense: str) -> ThreatModel:
             "does_not_know": (*handed.does_not_know, "The random numbers of the defence."),
         }
     )
-
-
-def model_of(source: Source, settings: VerticalSettings, model: str, seed: int) -> tuple[Encoder, Learner]:
-    """The encoder and a freshly drawn model."""
-    return make_parts(source, settings, model, study="vertical", seed=seed)
-
-
-def drawn(table: Table, count: int, generator: np.random.Generator) -> Table:
-    """So many people, with the classes in proportion."""
-    if count > len(table):
-        raise InputError(f"There are {count} people asked for; the table has {len(table)} rows.")
-    return table.take(np.sort(stratified_order(table, generator)[:count]))
 
 
 def _cell(work: Work, attack: str) -> VerticalCell:
@@ -265,9 +132,7 @@ def _note_losses(found: Found, work: Work, workers: Workers, points: list[tuple[
     settings = work.settings
     if not settings.moving and settings.defended:
         work.progress("training loss", 0, 1)
-        points = workers.losses(
-            SharedLayers(batch_size=workers.batch_size, rate=settings.learning_rate, adam=settings.optimiser == "adam")
-        )
+        points = workers.losses(make_protocol(settings, workers.batch_size, trains=True))
     if len(points) > 1:
         found.note(
             "losses",
@@ -283,18 +148,20 @@ def _note_losses(found: Found, work: Work, workers: Workers, points: list[tuple[
 
 
 def _record(
-    cell: VerticalCell, repeat: int, claim: Claim, workers: Workers, settings: VerticalSettings, seconds: float
+    cell: VerticalCell, repeat: int, claim: Claim, workers: Workers, settings: VerticalSettings, watcher: Watcher
 ) -> Record:
     """What was read. Where people are renumbered, rows are matched to the nearest person's."""
     values: dict[Measure, float] = {}
     if claim.rows is not None and claim.determined is not None:
-        told, numbered = claim.determined, not workers.defense.renumbers
-        own = claim if numbered else Claim(outcome=claim.outcome, rows=claim.rows, note=claim.note)
+        renumbered = workers.defense.renumbers
+        own = Claim(outcome=claim.outcome, rows=claim.rows, note=claim.note) if renumbered else claim
         evaluator = Evaluator(whole=Reference.of(workers.truth.rows), draws=2)
         values = evaluator(own, workers.truth, Knowledge(labels=False), workers.streams.numpy("baselines"))
-        if numbered:
-            values[Measure(ATTACK, WHOLE, "psnr")] = psnr(claim.rows[told], workers.x.numpy()[told])
-        values[Measure(ATTACK, WHOLE, "determined")] = float(told.mean())
+        likeness = _likeness(claim, workers)
+        if likeness is not None:
+            values[Measure(ATTACK, WHOLE, "psnr")], values[Measure(ATTACK, WHOLE, "correlation")] = likeness
+        values[Measure(ATTACK, WHOLE, "determined")] = float(claim.determined.mean())
+        values |= watcher.curve
     people = len(workers.x)
     return Record(
         cell=cell,
@@ -303,7 +170,7 @@ def _record(
         exposure=workers.batches * cell.batch_size / people if settings.moving else 0.0,
         rows=people,
         outcome=claim.outcome.code,
-        seconds=seconds,
+        seconds=watcher.seconds,
         note=claim.note,
         values=values,
     )

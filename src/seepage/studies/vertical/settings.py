@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
+from seepage._core import InputError
 from seepage._core.option import MAIN, Option
 from seepage.plans.options import Settings
 
@@ -62,6 +63,13 @@ class VerticalSettings(Settings):
     batches: Annotated[
         int | None, Field(ge=1), Option(help="Batches seen; 1.1 for each person if not given.", group=LEARNING)
     ] = None
+    watch: Annotated[
+        tuple[Annotated[int, Field(ge=1)], ...],
+        Option(
+            help="After how many batches it is also measured what has been read so far, separated by commas.",
+            group=LEARNING,
+        ),
+    ] = ()
     moving: Annotated[
         bool, Option(help="The model trains while it is watched; its weights are fixed if not given.", group=LEARNING)
     ] = False
@@ -95,6 +103,27 @@ class VerticalSettings(Settings):
         if not value or len(set(value)) != len(value):
             raise ValueError("needs at least one entry, each once")
         return value
+
+    @field_validator("watch")
+    @classmethod
+    def _rising(cls, value: tuple[int, ...]) -> tuple[int, ...]:
+        if list(value) != sorted(set(value)):
+            raise ValueError("needs rising numbers, each once")
+        return value
+
+    def belongs(self) -> None:
+        """Options that would have no effect are mistakes."""
+        if self.watch and self.watch[-1] > self.batches_seen:
+            raise InputError(
+                f"Batch {self.watch[-1]} is to be watched (--watch); the server sees only {self.batches_seen} batches."
+            )
+        if not self.moving and not self.defended:
+            for name in ("optimiser", "learning_rate"):
+                if getattr(self, name) != type(self).model_fields[name].default:
+                    raise InputError(
+                        f"The setting {name!r} belongs to a model that trains (--moving), or to a defence, whose price "
+                        "is a training loss; here the weights are fixed and nothing is defended."
+                    )
 
     @property
     def batches_seen(self) -> int:

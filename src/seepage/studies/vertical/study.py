@@ -18,8 +18,9 @@ from seepage.results.vertical import VerticalSummary, vertical_results
 from seepage.studies.parts import check_model
 from seepage.studies.study import Found, Gathered, Probe, Work
 from seepage.studies.trying import tried
-from seepage.studies.vertical.running import VerticalChoice, drawn, model_of, run_choice
+from seepage.studies.vertical.running import run_choice
 from seepage.studies.vertical.settings import VerticalSettings
+from seepage.studies.vertical.workers import VerticalChoice, drawn, model_of
 
 
 @dataclass(frozen=True)

@@ -1,41 +1,55 @@
-"""Defences of the owner of a model, by name."""
+"""Defences of the owner of a model: it trains longer, on balanced rows, privately, or adds noise to what it releases."""
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 import pytest
 import torch
-from typer.testing import CliRunner
 
 from seepage._core import InputError, Streams
-from seepage.cli.main import app
 from seepage.data.properties import rebalance
+from seepage.defenses import Defense
+from seepage.defenses.balanced import repeated
 from seepage.defenses.dp_sgd import epsilon
 from seepage.models.stack import Stack
 from seepage.models.stacked_training import Recipe, first_weights
-from seepage.studies.property.owner import DEFENSES, Balanced, owner_of
+from seepage.plans.registry import make, parts_of
+from seepage.studies.property.making import noisy_steps, trained_rows
+from seepage.studies.property.settings import PropertySettings
+
+
+def named(text: str) -> Defense:
+    made: Defense = make("defence", text, "property")
+    return made
 
 
 def test_owners_can_train_longer_or_add_noise() -> None:
-    assert owner_of("epochs:3", Recipe()).recipe.epochs == 3
+    assert named("epochs:3").recipe(Recipe()).epochs == 3
     stack = Stack.cat([first_weights((5, 4, 2), seed) for seed in range(3)])
-    noisy = owner_of("weight_noise:0.5", Recipe()).released(stack, Streams(0))
+    noisy = named("weight_noise:0.5").release(stack, Streams(0))
     moved = (noisy.weights[0] - stack.weights[0]).flatten(1).std(1) / stack.weights[0].flatten(1).std(1)
     assert torch.all((moved > 0.2) & (moved < 0.9))
-    assert owner_of("none", Recipe()).released(stack, Streams(0)) is stack
+    assert named("none").release(stack, Streams(0)) is stack
 
 
 def test_dp_sgd_sets_the_recipe_and_counts_its_steps() -> None:
-    owner = owner_of("dp_sgd:clip=0.5:noise=2", Recipe(epochs=3))
-    assert (owner.recipe.clip, owner.recipe.noise, owner.recipe.epochs) == (0.5, 2.0, 3)
-    promised = owner.privacy(1000)
+    guard = named("dp_sgd:clip=0.5:noise=2")
+    recipe = guard.recipe(Recipe(epochs=3))
+    assert (recipe.clip, recipe.noise, recipe.epochs) == (0.5, 2.0, 3)
+    rate, steps = noisy_steps(PropertySettings(property_text="x"), recipe, 1000)
+    assert (steps, rate) == (48, 0.064)  # 16 batches of 64 in each epoch
+    promised = guard.privacy(rate, steps)
     assert promised is not None
-    assert (promised.steps, promised.sampling_rate) == (48, 0.064)  # 16 batches of 64 in each epoch
     assert promised.epsilon == epsilon(2.0, 0.064, 48, 1e-5)
-    assert owner_of("dp_sgd:4", Recipe()).recipe.noise == 4
-    assert owner_of("none", Recipe()).privacy(1000) is None
+    assert named("dp_sgd:4").recipe(Recipe()).noise == 4
+    assert named("none").privacy(rate, steps) is None
+
+
+def test_a_client_that_is_seen_in_several_rounds_counts_them_all() -> None:
+    sent = PropertySettings(property_text="x", observed="gradient", rounds=2)
+    trained = PropertySettings(property_text="x", observed="update", rounds=2)
+    assert noisy_steps(sent, Recipe(), 100) == (1.0, 2)
+    assert noisy_steps(trained, Recipe(), 100)[1] == 4
 
 
 def test_balanced_rows_have_the_share_that_was_promised_whatever_there_is() -> None:
@@ -57,10 +71,9 @@ def test_too_few_rows_are_repeated_evenly_and_none_cannot_be() -> None:
 
 def test_repetitions_are_counted() -> None:
     shares = torch.tensor([0.03, 0.1, 0.5, 0.9, 0.97])
-    found = Balanced(keep=0.2).repeated(shares, 100)
-    assert found.tolist() == pytest.approx([7 / 20, 0, 0, 0, 7 / 20])
-    assert owner_of("balanced", Recipe()).trained_on(100) == 20
-    assert owner_of("none", Recipe()).trained_on(100) == 100
+    assert repeated((0.5, 0.2), shares, 100).tolist() == pytest.approx([7 / 20, 0, 0, 0, 7 / 20])
+    assert trained_rows(named("balanced"), 100) == 20
+    assert trained_rows(named("none"), 100) == 100
 
 
 @pytest.mark.parametrize(
@@ -69,28 +82,20 @@ def test_repetitions_are_counted() -> None:
         ("ballanced", "Did you mean 'balanced'"),
         ("balanced:0", "share of balanced rows is 0; it must lie between 0 and 1"),
         ("balanced:keep=2", "keeps 2 of the rows; it must be above 0 and at most 1"),
-        ("balanced:part=0.1", "Unknown option of balanced 'part'"),
+        ("balanced:part=0.1", "Unknown option of defence 'balanced' 'part'"),
         ("dp_sgd:noise=much", "must be of type float"),
         ("dp_sgd:clip=0", "clipping norm"),
-        ("epochs", "needs a number, such as epochs:2"),
-        ("epochs:0", "must be above 0"),
-        ("weight_noise:inf", "must be above 0"),
+        ("epochs:0", "at least 1 is needed"),
+        ("weight_noise:inf", "must be a finite number"),
+        ("top_k:0.1", "The defence 'top_k' works in the study rows and vertical; this is the study property"),
     ],
 )
 def test_bad_input_is_one_sentence(spec: str, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        owner_of(spec, Recipe())
+        named(spec)
 
 
-def test_defences_of_owners_are_listed_beside_the_others() -> None:
-    shown = json.loads(CliRunner().invoke(app, ["defenses", "list", "--json"], catch_exceptions=False).output)
-    names = [fact["name"] for fact in shown]
-    assert len(names) == len(set(names))
-    assert set(DEFENSES) <= set(names)
-    balanced = next(fact for fact in shown if fact["name"] == "balanced")
-    assert balanced["options"] == {"share": 0.5, "keep": 0.2}
-    assert balanced["needs"] == "--attacks property"
-
-
-def test_every_defence_has_a_line_about_it() -> None:
-    assert all(line.endswith(".") for line in DEFENSES.values())
+def test_every_defence_has_a_line_about_it_and_says_where_it_works() -> None:
+    for part in parts_of("defence"):
+        assert part.about.endswith(".")
+        assert part.works_on

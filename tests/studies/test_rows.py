@@ -48,8 +48,8 @@ def test_every_published_attack_runs_on_every_model_and_task(task: str, protocol
     assert len(summary.cells) == len(SMALL) * len(PUBLISHED)
     scored = {Outcome.OK.code, Outcome.BUDGET_SPENT.code}
     for cell in summary.cells:
-        assert cell["outcome"] in scored, (cell["model"], cell["attack"], cell["notes"])
-        assert cell["metrics"]["accuracy"]["mean"] >= 0
+        assert cell.outcome in scored, (cell.model, cell.attack, cell.notes)
+        assert cell.metrics["accuracy"].mean >= 0
 
 
 def test_two_frames_are_two_tables() -> None:
@@ -61,6 +61,6 @@ def test_two_frames_are_two_tables() -> None:
     tables = [len(source.table) for source in open_sources(plan)]
     assert tables == [120, 90, 120]
     summary = seepage.audit(**small | {"cases": named})
-    assert [cell["variant"] for cell in summary.cells] == ["east", "west", "east again"]
+    assert [cell.variant for cell in summary.cells] == ["east", "west", "east again"]
     with pytest.raises(InputError, match="test the same thing"):
         make_plan(small | {"cases": [{"data": first}, {"data": second}]})

@@ -11,7 +11,7 @@ import seepage
 from seepage._core import Streams, silent
 from seepage.federation import FedSGD, simulate
 from seepage.observation import Claim, Knowledge, Observation
-from seepage.plans.registry import make_attack
+from seepage.plans.registry import make
 from seepage.studies.rows import attacking
 from seepage.studies.rows.attacking import claims_of
 from tests import cases
@@ -43,10 +43,10 @@ def test_attack_points_of_small_models_are_attacked_in_one_call(monkeypatch: pyt
     apart = seepage.audit(**SMALL)
     assert calls == [4, 2, 2]
     # The first point's updates have the same starts either way; the others are other draws of the same attack.
-    assert together.cells[0]["metrics"]["accuracy"]["mean"] == pytest.approx(
-        apart.cells[0]["metrics"]["accuracy"]["mean"], abs=1e-6
+    assert together.cells[0].metrics["accuracy"].mean == pytest.approx(
+        apart.cells[0].metrics["accuracy"].mean, abs=1e-6
     )
-    assert [cell["attack_point"] for cell in together.cells] == ["initialized", "final"]
+    assert [cell.attack_point for cell in together.cells] == ["initialized", "final"]
 
 
 def test_clients_that_scale_differently_are_not_attacked_with_one_scale() -> None:
@@ -54,7 +54,7 @@ def test_clients_that_scale_differently_are_not_attacked_with_one_scale() -> Non
     first = trace.points[0].observations[0]
     assert first.space.scale is not None
     other = replace(first, space=replace(first.space, scale=2 * first.space.scale))
-    attack = make_attack("tableak:steps=3:restarts=2")
+    attack = make("attack", "tableak:steps=3:restarts=2", "rows")
     together = claims_of(attack, [first, other, first], Streams(0), silent)
     alone = claims_of(attack, [other], Streams(0).child(1), silent)
     assert (together[1].rows == alone[0].rows).all()

@@ -41,20 +41,30 @@ def test_a_plan_gives_what_the_api_gives(tmp_path: Path, monkeypatch: pytest.Mon
         "table.csv", "target", models=("mlp:width=8", "linear"), defenses=("gaussian_noise:0.1",), batch_sizes=2,
         attack_points="initialized", attack_options={"steps": 3}, exposure=0, trials=2, clients=2, sensitive="smoker",
     )  # fmt: skip
-    assert planned.document["command"] == called.document["command"]
-    assert [cell["metrics"] for cell in planned.cells] == [cell["metrics"] for cell in called.cells]
+    assert planned.command == called.command
+    assert [cell.metrics for cell in planned.cells] == [cell.metrics for cell in called.cells]
     assert len(planned.cells) == 2
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("batchsizes = [1]", r"Unknown key in the plan .*plan.toml: 'batchsizes'.*Did you mean 'batch_sizes'"),
+        (
+            "batchsizes = [1]",
+            r"Unknown setting of the study rows in the plan .*plan.toml: 'batchsizes'.*Did you mean 'batch_sizes'",
+        ),
         ("data = 'adult'\n[model_option]\nwidth = 3", "Did you mean 'model_options'"),
         ("defenses = ['gausian_noise:0.1']", "Did you mean 'gaussian_noise'"),
         ("trials = 0", "must be at least 1"),
-        ("trials = 'many'", "valid integer"),
+        ("trials = 'many'", "must be a whole number"),
         ("drop = 3", "'drop' is 3"),
+        ("study = 'row'", "Unknown study 'row'.*Did you mean 'rows'"),
+        ("people = 3", "The setting 'people' in the plan .* belongs to the study vertical; this is the study rows"),
+        ("[grid]\npeople = [3]", "'people' in the plan's grid belongs to the study vertical"),
+        ("[[cases]]\nstudy = 'vertical'", "a plan is of one study, said at its top"),
+        ("attacks = ['cafe']", "The attack 'cafe' works in the study vertical; this is the study rows"),
+        ("protocol = 'vertical'", 'of an earlier form: .* Write study = "vertical"'),
+        ("attacks = ['property']", 'of an earlier form: .* Write study = "property"'),
         ("target = 3", "'target' is 3"),
         ("task = 'binry'", "Did you mean 'binary'"),
         ("trials = ", "is not valid TOML"),

@@ -13,13 +13,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-import typer
 
 from seepage._core import InputError
-from seepage.cli.running import stop_if_broken
 from seepage.results import Run
 from seepage.runs import Plan, make_plan, open_sources, run
+from seepage.runs.api import head_of
 from seepage.runs.backends import Local, cores, open_backend
+from seepage.runs.gathering import gather
 from seepage.runs.plan import Task
 from seepage.runs.sweep import run_plan
 from seepage.runs.task import Done, run_task
@@ -31,7 +31,7 @@ SMALL: dict[str, Any] = {
     "batch_sizes": [2, 3],
     "attack": "inverting_gradients",
     "attack_points": ["initialized"],
-    "attack_options": {"steps": 2},
+    "attack_options": {"steps": "2"},
     "exposure": 0,
     "trials": 2,
     "clients": 2,
@@ -58,6 +58,14 @@ def undisturbed(folder: Path, plan: Plan) -> pl.DataFrame:
     return numbers(folder / "whole")
 
 
+HEAD = {"name": "run", "command": ""}
+
+
+def opened(folder: Path, plan: Plan) -> Run:
+    """A run folder for a plan."""
+    return Run.open_or_create(folder, head_of(plan, open_sources(plan), ""))
+
+
 class Here:
     """A backend that runs tasks at once: what is tested is the runner."""
 
@@ -81,14 +89,14 @@ def test_a_grid_is_every_combination_and_cells_say_what_differs(tmp_path: Path) 
     plan = a_plan(tmp_path)
     assert len(plan.tasks) == 8
     summary = run(plan, out=tmp_path / "run", command="", backend=Here())
-    assert {cell["variant"] for cell in summary.cells} == {
+    assert {cell.variant for cell in summary.cells} == {
         f"labels_known={known}, seed={seed}" for known in ("true", "false") for seed in (0, 1)
     }
-    assert len({cell["id"] for cell in summary.cells}) == len(summary.cells) == 8
-    assert [entry["settings"] for entry in summary.document["variants"]][1] == {"seed": 1}
+    assert len({cell.id for cell in summary.cells}) == len(summary.cells) == 8
+    assert [entry.settings for entry in summary.variants][1] == {"seed": 1}
     alone = run(a_plan(tmp_path, SMALL | {"seed": 1}), out=None, command="")
-    (same,) = [c for c in summary.cells if c["variant"] == "labels_known=true, seed=1" and c["batch_size"] == 2]
-    assert alone.cells[0]["metrics"] == same["metrics"]  # a cell of a grid is the audit of its settings
+    (same,) = [c for c in summary.cells if c.variant == "labels_known=true, seed=1" and c.batch_size == 2]
+    assert alone.cells[0].metrics == same.metrics  # a cell of a grid is the audit of its settings
 
 
 def test_cases_have_names_and_several_tables_stand_side_by_side(tmp_path: Path) -> None:
@@ -98,11 +106,11 @@ def test_cases_have_names_and_several_tables_stand_side_by_side(tmp_path: Path) 
         "cases": [{"name": "one"}, {"name": "two", "data": str(tmp_path / "other.csv"), "trials": 1}],
     }
     summary = run(a_plan(tmp_path, values), out=None, command="")
-    assert [(c["dataset"], c["variant"], c["trials"]) for c in summary.cells] == [
+    assert [(c.dataset, c.variant, c.trials) for c in summary.cells] == [
         ("table", "one", 2),
         ("other", "two", 1),
     ]
-    assert summary.document["dataset"]["name"] == "table, other"
+    assert summary.dataset.name == "table, other"
 
 
 @pytest.mark.parametrize(
@@ -115,7 +123,7 @@ def test_cases_have_names_and_several_tables_stand_side_by_side(tmp_path: Path) 
         ({"cases": [{"trails": 1}]}, "Did you mean 'trials'"),
         ({"cases": {"seed": 1}}, "'cases' are tables"),
         ({"cases": [{"name": "a"}, {"name": "a"}]}, "test the same thing"),
-        ({"grid": {"seed": ["x"]}}, "valid integer"),
+        ({"grid": {"seed": ["x"]}}, "must be a whole number"),
     ],
 )
 def test_a_wrong_grid_is_one_sentence(tmp_path: Path, more: dict[str, Any], sentence: str) -> None:
@@ -134,9 +142,10 @@ def test_the_same_plan_has_the_same_ids_and_another_has_others(tmp_path: Path) -
 
 def test_an_impossible_cell_is_told_and_the_others_run(tmp_path: Path) -> None:
     summary = run(a_plan(tmp_path, SMALL | {"batch_sizes": [2, 500]}), out=tmp_path / "run", command="", backend=Here())
-    assert [cell["batch_size"] for cell in summary.cells] == [2]
-    (sentence,) = [text for text in summary.document["not_tested"] if text.startswith("Not run")]
-    assert "batch 500" in sentence
+    assert [cell.batch_size for cell in summary.cells] == [2]
+    (missing,) = summary.not_run
+    assert "batch 500" in missing.what
+    assert missing.state == "impossible"
 
 
 def test_an_internal_error_keeps_its_traceback_and_is_tried_again(tmp_path: Path, monkeypatch: Any) -> None:
@@ -149,16 +158,16 @@ def test_an_internal_error_keeps_its_traceback_and_is_tried_again(tmp_path: Path
 
     monkeypatch.setattr("seepage.runs.sweep.run_task", breaks)
     plan = a_plan(tmp_path)
-    folder = Run.open_or_create(tmp_path / "run", {"plan": plan.fingerprint}, same="plan")
-    documents = run_plan(plan, folder, Here())
-    assert documents[0]["error"] == "ZeroDivisionError: a bug"
+    folder = opened(tmp_path / "run", plan)
+    done = list(run_plan(plan, folder, Here()).values())
+    assert done[0].error == "ZeroDivisionError: a bug"
     assert "raise ZeroDivisionError" in (folder.path / "errors" / f"{broken}.txt").read_text()
     assert folder.errors() == [broken]
-    with pytest.raises(typer.Exit):
-        stop_if_broken(folder.path)
-    assert all(document["cells"] for document in documents[1:])
+    assert all(each.records for each in done[1:])
+    summary = gather(plan, open_sources(plan), {each.task: each for each in done}, folder.trials, folder.revealed, HEAD)
+    assert [each.state for each in summary.not_run] == ["crashed"]
     monkeypatch.undo()
-    assert run_plan(plan, folder, Here())[0]["cells"]
+    assert run_plan(plan, folder, Here())[broken].records
     assert folder.errors() == []
 
 
@@ -166,7 +175,7 @@ def test_an_internal_error_keeps_its_traceback_and_is_tried_again(tmp_path: Path
 def children() -> Any:
     """Processes that have everything loaded, so that kills hit the run and not imports."""
     context = multiprocessing.get_context("forkserver")  # plain forks inherit locks of polars' threads
-    context.set_forkserver_preload(["seepage.runs", "tests.audit.test_sweep"])
+    context.set_forkserver_preload(["seepage.runs", "tests.runs.test_sweep"])
     return context
 
 
@@ -270,7 +279,7 @@ def test_a_worker_in_another_folder_finds_the_table(tmp_path: Path, monkeypatch:
     task = make_plan({"data": "table.csv"} | SMALL).tasks[0]
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    assert run_task(task, None, base=str(tmp_path)).document["cells"]
+    assert run_task(task, None, base=str(tmp_path)).task.records
     with pytest.raises(InputError, match="no file"):  # no finished task: it is tried again
         run_task(task, None, base=str(tmp_path / "elsewhere"))
 
@@ -290,8 +299,7 @@ def test_two_ordinary_audits_on_one_folder_do_not_spoil_it(tmp_path: Path, child
 def test_two_runners_on_one_folder_share_the_work(tmp_path: Path, children: Any) -> None:
     plan = a_plan(tmp_path)
     expected = undisturbed(tmp_path, plan)
-    head = {"plan": plan.fingerprint}
-    folder = Run.open_or_create(tmp_path / "run", head, same="plan")
+    folder = opened(tmp_path / "run", plan)
     both = [children.Process(target=run_plan, args=(plan, folder, Here())) for _ in range(2)]
     for child in both:
         child.start()
@@ -312,15 +320,6 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_later(tmp_path: Path, child
     assert child.exitcode == 7
     run(plan, out=tmp_path / "run", command="")
     assert numbers(tmp_path / "run").equals(expected)
-
-
-def test_a_run_of_the_first_store_is_still_read(tmp_path: Path) -> None:
-    expected = undisturbed(tmp_path, a_plan(tmp_path, SMALL))
-    for file in (tmp_path / "whole" / "records").iterdir():
-        pl.read_parquet(file).drop("variant", "record").write_parquet(file)
-    found = Run(tmp_path / "whole").records()
-    assert len(found) == 4
-    assert sum(len(record.values) for record in found) == len(expected)
 
 
 def test_processes_do_not_ask_for_more_cores_than_there_are() -> None:
@@ -357,9 +356,9 @@ def test_tasks_whose_worker_dies_again_and_again_are_given_up_with_a_reason(tmp_
             return super().submit(_dead)
 
     plan = a_plan(tmp_path, SMALL)
-    folder = Run.open_or_create(tmp_path / "run", {"plan": plan.fingerprint}, same="plan")
-    documents = run_plan(plan, folder, Deadly())
-    assert all("ChildProcessError" in document["error"] for document in documents)
+    folder = opened(tmp_path / "run", plan)
+    done = run_plan(plan, folder, Deadly())
+    assert all("ChildProcessError" in each.error for each in done.values())
 
 
 def test_a_deadly_task_does_not_take_others_with_it(tmp_path: Path) -> None:
@@ -373,10 +372,10 @@ def test_a_deadly_task_does_not_take_others_with_it(tmp_path: Path) -> None:
             together = len(started) <= 2  # the first two run at once: the pool breaks for both
             return super().submit(_dead) if together or started[-1] == poison.id else super().submit(work, *arguments)
 
-    folder = Run.open_or_create(tmp_path / "run", {"plan": plan.fingerprint}, same="plan")
-    first, second = run_plan(plan, folder, Fragile())
-    assert "ChildProcessError" in first["error"]
-    assert second["cells"]
+    folder = opened(tmp_path / "run", plan)
+    first, second = run_plan(plan, folder, Fragile()).values()
+    assert "ChildProcessError" in first.error
+    assert second.records
     assert started.count(poison.id) == 4
     assert started.count(healthy.id) == 2
 

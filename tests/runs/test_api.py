@@ -12,11 +12,13 @@ import pytest
 import seepage
 from seepage._core import InputError
 from seepage.data import clinic
-from seepage.data.source import Request, open_source
-from seepage.plans.registry import ATTACKS, MODELS, make_attack, make_model
-from seepage.results import Run, Summary
-from seepage.runs import command_line, make_plan
-from seepage.studies.rows.settings import make_settings
+from seepage.data.request import Request
+from seepage.data.source import open_source
+from seepage.plans.registry import make, parts_of
+from seepage.results import Run, RowsCell, read_summary
+from seepage.results.rows import RowsSummary
+from seepage.runs import command_line, make_plan, open_sources
+from seepage.runs.task import run_task
 
 FAST: dict[str, Any] = {
     "batch_sizes": (2,),
@@ -32,19 +34,19 @@ FEW = "fast:steps=3:restarts=2"  # where no attack is looked at
 SHORT = "exact:restarts=3:start_steps=15:starts=2"  # where only the rest of the audit is looked at
 
 
-def audited(**changes: Any) -> Summary:
+def audited(**changes: Any) -> RowsSummary:
     from tests import cases
 
-    result: Summary = seepage.audit(changes.pop("data", cases.frame()), **(FAST | {"target": "target"} | changes))
+    result = seepage.audit(changes.pop("data", cases.frame()), **(FAST | {"target": "target"} | changes))
     return result
 
 
-def comparable(summary: Summary) -> dict[str, Any]:
+def comparable(summary: RowsSummary) -> dict[str, Any]:
     """A summary without what a clock wrote."""
     document = json.loads(summary.to_json())
     for cell in document["cells"]:
         del cell["seconds"]
-    return {key: value for key, value in document.items() if key not in ("name", "path")}
+    return {key: value for key, value in document.items() if key not in ("name", "path", "created")}
 
 
 def test_the_same_seed_gives_the_same_summary(tmp_path: Path) -> None:
@@ -59,9 +61,10 @@ def test_a_run_folder_holds_everything(tmp_path: Path) -> None:
         "digests.txt", "records", "report.html", "run.json", "summary.json", "tasks",
     ]  # fmt: skip
     run = Run.open(tmp_path / "run")
-    assert run.summary().document == json.loads(summary.to_json())
-    records = run.records()
-    assert len(records) == sum(cell["trials"] for cell in summary.cells)
+    assert read_summary(run) == summary
+    assert run.frame().select(pl.struct("attack_point", "record").n_unique()).collect().item() == sum(
+        cell.trials for cell in summary.cells
+    )
     written = {path: path.stat().st_mtime_ns for path in (tmp_path / "run" / "records").iterdir()}
     assert audited(out=tmp_path / "run").cells == summary.cells  # finished: nothing is attacked again
     assert written == {path: path.stat().st_mtime_ns for path in (tmp_path / "run" / "records").iterdir()}
@@ -69,28 +72,21 @@ def test_a_run_folder_holds_everything(tmp_path: Path) -> None:
         audited(out=tmp_path / "run", seed=9)
 
 
-def test_the_summary_has_the_documented_fields() -> None:
-    document = audited().document
-    assert {"cells", "utility", "threat_model", "seed", "versions", "dataset", "not_tested", "command"} <= set(document)
-    cell = document["cells"][0]
-    for name in ("dataset", "protocol", "model", "batch_size", "attack_point", "attack", "defense", "trials"):
-        assert name in cell
+def test_a_cell_has_its_numbers_and_what_guessing_gets() -> None:
+    summary = audited()
+    cell = summary.cells[0]
     for name in ("accuracy", "accuracy_cat", "accuracy_num", "emr", "emr_90", "emr_80", "rmse"):
-        assert set(cell["metrics"][name]) == {"mean", "low", "high"}
-    assert set(cell["baselines"]) == {"prior", "uniform", "marginal"}
-    assert [column["name"] for column in cell["columns"]] == ["age", "colour", "size", "smoker"]
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "summary.md").read_text()
-    promise = audited(defenses="dp_sgd:0.5", exposure=0, attack_points="initialized").document["privacy"][0]
-    counted = document["applicability"][0]
-    parts = [*document["utility"][0], *counted, *counted["findings"][0], *promise]
-    for name in [*document, *cell, *cell["metrics"], *parts]:
-        assert f"`{name}`" in page, f"{name} is not documented"
-    best = [entry for entry in document["utility"] if entry["attack_point"] == "best"]
-    assert best
-    assert "roc_auc" in best[0]["test"]
+        assert cell.metrics[name] is not None
+    assert set(cell.baselines) == {"prior", "uniform", "marginal"}
+    assert set(cell.judged) == {"emr", "gain"}
+    assert [column.name for column in cell.columns] == ["age", "colour", "size", "smoker"]
+    assert summary.applicability[0].findings
+    best = [entry for entry in summary.utility if entry.attack_point == "best"]
+    assert best[0].test is not None
+    assert "roc_auc" in best[0].test
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", [part.name for part in parts_of("model", "rows")])
 @pytest.mark.parametrize("protocol", ["fedsgd", "fedavg"])
 def test_every_model_goes_through_both_protocols(model: str, protocol: str) -> None:
     small = {
@@ -103,7 +99,7 @@ def test_every_model_goes_through_both_protocols(model: str, protocol: str) -> N
         model=model, protocol=protocol, model_options=small.get(model, {}), trials=2, clients=2,
         attack_points=("initialized",), exposure=0, attack_options={"steps": "3"}, **options,
     )  # fmt: skip
-    assert summary.cells[0]["failed"] == 0
+    assert summary.cells[0].failed == 0
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
@@ -111,22 +107,22 @@ def test_the_three_tasks(task: str) -> None:
     from tests import cases
 
     summary = audited(data=cases.frame(task), task=task)
-    assert summary.document["dataset"]["task"] == task
-    assert all(cell["failed"] == 0 for cell in summary.cells)
+    assert summary.dataset.task == task
+    assert all(cell.failed == 0 for cell in summary.cells)
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("attack", [part.name for part in parts_of("attack", "rows")])
 def test_every_attack_is_in_the_common_table(attack: str) -> None:
     from tests import cases
 
     assert attack in cases.ATTACKS
-    assert type(make_attack(attack)) is type(cases.ATTACKS[attack])
+    assert type(make("attack", attack, "rows")) is type(cases.ATTACKS[attack])
 
 
 def test_more_trials_than_clients_train_further_federations() -> None:
     summary = audited(trials=5)
-    assert all(cell["trials"] == 5 for cell in summary.cells)
-    assert {entry["repeat"] for entry in summary.utility} == {0, 1}
+    assert all(cell.trials == 5 for cell in summary.cells)
+    assert {entry.repeat for entry in summary.utility} == {0, 1}
 
 
 def test_pandas_polars_and_files_give_the_same_numbers(tmp_path: Path) -> None:
@@ -138,11 +134,10 @@ def test_pandas_polars_and_files_give_the_same_numbers(tmp_path: Path) -> None:
     pandas = pd.DataFrame({name: frame[name].to_list() for name in frame.columns})
     results = [audited(data=data) for data in (frame, pandas, tmp_path / "t.csv", str(tmp_path / "t.parquet"))]
     # The training does not depend on what the table is called; the attack's random stream does.
-    named = [[entry | {"dataset": ""} for entry in result.utility] for result in results]
+    named = [[entry.model_copy(update={"dataset": ""}) for entry in result.utility] for result in results]
     assert all(utility == named[0] for utility in named)
-    assert results[0].cells == [
-        cell | {"seconds": mine["seconds"]} for cell, mine in zip(results[1].cells, results[0].cells, strict=True)
-    ]
+    timeless = [[cell.model_copy(update={"seconds": 0.0}) for cell in result.cells] for result in results[:2]]
+    assert timeless[0] == timeless[1]
 
 
 def test_private_values_only_with_reveal(tmp_path: Path) -> None:
@@ -156,11 +151,9 @@ def test_private_values_only_with_reveal(tmp_path: Path) -> None:
     for path in (tmp_path / "plain").rglob("*"):
         if path.is_file():
             assert secret.encode() not in path.read_bytes(), path
-    assert "revealed" not in plain.document
-    pairs = shown.document["revealed"]
-    assert pairs
-    assert set(pairs[0]) == {"cell", "client", "truth", "reconstruction"}
-    assert pairs[0]["truth"].keys() == pairs[0]["reconstruction"].keys()
+    assert plain.revealed == ()
+    assert shown.revealed
+    assert shown.revealed[0].truth.keys() == shown.revealed[0].reconstruction.keys()
     assert secret in (tmp_path / "shown" / "report.html").read_text()
 
 
@@ -177,11 +170,11 @@ def test_a_person_is_never_in_two_parts() -> None:
 
 def test_sensitive_columns_are_marked() -> None:
     summary = audited(sensitive=("smoker",))
-    assert [c["name"] for c in summary.document["dataset"]["columns"] if c["sensitive"]] == ["smoker"]
+    assert [c.name for c in summary.dataset.columns if c.sensitive] == ["smoker"]
 
 
 def test_the_command_repeats_the_audit() -> None:
-    changed = {"protocol": "fedavg", "local_rows": None, "model_options": {"width": 64}}
+    changed = {"protocol": "fedavg", "local_rows": "all", "model_options": {"width": 64}}
     changed |= {"models": ("mlp", "mlp:depth=3"), "defense": "dp_sgd:0.5"}
     about = {"data": "my file.csv", "target": "y", "drop": ("a", "b")}
     words = shlex.split(command_line(make_plan(about | {"batch_sizes": (1, 8), "labels_known": False} | changed)))
@@ -203,7 +196,7 @@ def test_the_command_repeats_the_audit() -> None:
     [
         ({"model": "resnt"}, "Unknown model 'resnt'.*Did you mean 'resnet'"),
         ({"models": ("mlp", "mlp")}, "each once"),
-        ({"model": "mlp", "models": "mlp"}, "use 'models' alone"),
+        ({"model": "mlp", "models": "mlp"}, "'model' and 'models' in the settings; say one"),
         ({"model": "mlp:widht=3"}, "Did you mean 'width'"),
         ({"model": "mlp:width=-1"}, "width and depth are at least 1"),
         ({"model": "mlp:64"}, "has no name; write option=value"),
@@ -241,7 +234,7 @@ def test_the_command_repeats_the_audit() -> None:
         ({"data": "adlut"}, "Did you mean 'adult'"),
         ({"data": 3}, "found int"),
         ({"exposure": float("nan")}, "finite number"),
-        ({"exposure": -1}, "must not be below 0"),
+        ({"exposure": -1}, "must be at least 0"),
         ({"learning_rate": float("inf")}, "finite number"),
         ({"attack_points": ("0", "final")}, "mix names and exposures"),
         ({"local_epochs": 3}, "belongs to the protocol fedavg"),
@@ -268,20 +261,20 @@ def test_every_combination_is_tested_and_a_federation_is_trained_once_for_all_at
         attacks=("gradient_matching", "dlg:steps=5"), exposure=0, attack_points="initialized",
         attack_options={"steps": 2},
     )  # fmt: skip
-    tested = {(c["model"], c["defense"], c["batch_size"], c["attack"]) for c in summary.cells}
+    tested = {(c.model, c.defense, c.batch_size, c.attack) for c in summary.cells}
     assert len(tested) == len(summary.cells) == 16
     assert ("mlp:width=8", "gaussian_noise:deviation=0.1", 2, "dlg:steps=5") in tested
-    trained = [(u["model"], u["defense"], u["batch_size"]) for u in summary.utility if u["attack_point"] == "best"]
+    trained = [(u.model, u.defense, u.batch_size) for u in summary.utility if u.attack_point == "best"]
     assert len(trained) == len(set(trained)) == 8
-    sizes = {u["model"]: u["parameters"] for u in summary.utility}
+    sizes = {u.model: u.parameters for u in summary.utility}
     assert sizes["mlp:width=8"] < sizes["mlp"]
 
 
 def test_adding_a_defence_changes_nothing_else() -> None:
     alone, beside = audited(attacks=FEW), audited(attacks=FEW, defenses=("none", "quantisation:4"))
-    plain = [cell for cell in beside.cells if cell["defense"] == "none"]
-    assert [cell["metrics"] for cell in plain] == [cell["metrics"] for cell in alone.cells]
-    assert [entry for entry in beside.utility if entry["defense"] == "none"] == alone.utility
+    plain = [cell for cell in beside.cells if cell.defense == "none"]
+    assert [cell.metrics for cell in plain] == [cell.metrics for cell in alone.cells]
+    assert tuple(entry for entry in beside.utility if entry.defense == "none") == alone.utility
 
 
 @pytest.mark.slow
@@ -290,41 +283,43 @@ def test_noise_hides_rows_and_costs_utility() -> None:
         attacks="fast:restarts=2:steps=100", defenses=("none", "gaussian_noise:10"), batch_sizes=1, exposure=1.5,
         learning_rate=0.05, attack_points=("initialized", "final"), trials=2,
     )  # fmt: skip
-    read = {cell["defense"]: cell["metrics"]["accuracy"]["mean"] for cell in summary.cells[::2]}
+    read = {cell.defense: cell.metrics["accuracy"].mean for cell in summary.cells[::2]}
     assert read["none"] > read["gaussian_noise:deviation=10"] + 0.2
-    final = {u["defense"]: u["validation"]["loss"] for u in summary.utility if u["attack_point"] == "final"}
+    final = {u.defense: u.validation["loss"] for u in summary.utility if u.attack_point == "final"}
     assert final["gaussian_noise:deviation=10"] > final["none"]
 
 
 def test_dp_sgd_states_epsilon_for_every_client() -> None:
-    document = audited(attacks=FEW, defenses=("none", "dp_sgd:clip=1:noise=1", "dp_sgd:noise=0")).document
-    promised = [entry for entry in document["privacy"] if entry["defense"] == "dp_sgd:clip=1:noise=1"]
-    assert [entry["client"] for entry in promised] == [0, 1, 2]
-    assert all(0 < entry["epsilon"] < 100 and entry["delta"] == 1e-5 for entry in promised)
-    assert all(entry["steps"] == entry["rounds"] for entry in promised)
-    assert [entry["epsilon"] for entry in document["privacy"] if entry["defense"] == "dp_sgd:noise=0"] == [None] * 3
-    assert audited(attacks=FEW).document["privacy"] == []
+    document = audited(attacks=FEW, defenses=("none", "dp_sgd:clip=1:noise=1", "dp_sgd:noise=0"))
+    promised = [entry for entry in document.privacy if entry.defense == "dp_sgd:clip=1:noise=1"]
+    assert [entry.client for entry in promised] == [0, 1, 2]
+    assert all(0 < entry.epsilon < 100 and entry.delta == 1e-5 for entry in promised)
+    assert all(entry.steps == entry.rounds for entry in promised)
+    assert [entry.epsilon for entry in document.privacy if entry.defense == "dp_sgd:noise=0"] == [None] * 3
+    assert audited(attacks=FEW).privacy == ()
 
 
 def test_the_threat_model_says_what_is_known_of_a_defence() -> None:
-    plain, defended = audited(attacks=FEW).document, audited(attacks=FEW, defenses="top_k:0.5").document
-    assert "Which defence the clients use, and its settings." in defended["threat_model"]["knows"]
-    assert "The random numbers of the defence." in defended["threat_model"]["does_not_know"]
-    assert not any("defence" in sentence for sentence in plain["threat_model"]["knows"])
-    assert any("none was in place" in sentence for sentence in plain["not_tested"])
-    assert any("Other defences than top_k:share=0.5" in sentence for sentence in defended["not_tested"])
+    plain, defended = audited(attacks=FEW), audited(attacks=FEW, defenses="top_k:0.5")
+    assert "Which defence the clients use, and its settings." in defended.threat_model.knows
+    assert "The random numbers of the defence." in defended.threat_model.does_not_know
+    assert not any("defence" in sentence for sentence in plain.threat_model.knows)
+    assert any("none was in place" in sentence for sentence in plain.not_tested)
+    assert any("Other defences than top_k:share=0.5" in sentence for sentence in defended.not_tested)
 
 
 def test_names_are_those_of_the_issue() -> None:
-    assert set(MODELS) == {"mlp", "mlp_tableak", "resnet", "ft_transformer", "tabnet", "linear"}
-    assert make_model("mlp", {"width": "64", "dropout": "0.1"}).build(3, (2,), 1)[0].out_features == 64  # type: ignore[index]
+    named = {part.name for part in parts_of("model", "rows")}
+    assert named == {"mlp", "mlp_tableak", "resnet", "ft_transformer", "tabnet", "linear"}
+    made = make("model", "mlp", "rows", {"width": "64", "dropout": "0.1"})
+    assert made.build(3, (2,), 1)[0].out_features == 64
 
 
 def test_clients_of_unequal_size_are_attacked_in_groups() -> None:
     """FedAvg over all rows: every client's update has its own number of rows."""
-    more = {"protocol": "fedavg", "local_rows": None, "partition": "quantity", "alpha": 2.0, "seed": 1}
+    more = {"protocol": "fedavg", "local_rows": "all", "partition": "quantity", "alpha": 2.0, "seed": 1}
     summary = audited(attacks=FEW, batch_sizes=(4,), **more)
-    assert all(cell["trials"] == 3 and cell["failed"] == 0 for cell in summary.cells)
+    assert all(cell.trials == 3 and cell.failed == 0 for cell in summary.cells)
 
 
 def test_single_values_and_numbers_are_accepted_where_several_are() -> None:
@@ -340,16 +335,13 @@ def test_attacked_clients_are_drawn_not_the_first_ones() -> None:
 
 
 def _records(seed: int) -> list[Any]:
-    from seepage.runs.task import Memory
-    from seepage.studies.rows.running import choices_of, run_choice
     from tests import cases
 
-    source = open_source(Request(data=cases.frame(), target="target"))
-    settings = make_settings(
-        **(FAST | {"clients": 6, "trials": 2, "seed": seed, "exposure": 0, "attack_options": {"steps": 2}})
-    )
-    memory = Memory()
-    run_choice(source, settings, choices_of(settings)[0], memory)
+    changes = {"clients": 6, "trials": 2, "seed": seed, "exposure": 0, "attack_options": {"steps": 2}}
+    plan = make_plan({"data": cases.frame(), "target": "target"} | FAST | changes)
+    (task,) = plan.tasks
+    memory = run_task(task, None, open_sources(plan)[0]).memory
+    assert memory is not None
     return next(iter(memory.records.values()))
 
 
@@ -360,7 +352,7 @@ def test_dropping_a_column_keeps_what_is_known_about_the_others(tmp_path: Path) 
     path = tmp_path / "schema.toml"
     source.table.schema.write(path)
     path.write_text(path.read_text().replace('kind = "binary"', 'kind = "categorical"'))
-    dropped = open_source(Request(data=cases.frame(), schema=path, drop=("age",), group="colour"))
+    dropped = open_source(Request(data=cases.frame(), schema_file=path, drop=("age",), group="colour"))
     assert dropped.table.schema.names == ("size", "smoker")
     assert dropped.table.schema.column("smoker").kind == "categorical"
     assert {d.name for d in dropped.table.schema.dropped} == {"age", "colour"}
@@ -369,6 +361,6 @@ def test_dropping_a_column_keeps_what_is_known_about_the_others(tmp_path: Path) 
 def test_an_attack_that_cannot_is_counted_with_its_reason() -> None:
     summary = audited(attacks="tableak", standardise_onehot=True, attack_options={"steps": 2, "restarts": 2})
     cell = summary.cells[0]
-    assert cell["outcome"] == "not_applicable"
-    assert cell["failed"] == cell["trials"]
-    assert "--global-statistics" in cell["notes"][0]
+    assert cell.outcome == "not_applicable"
+    assert cell.failed == cell.trials
+    assert "--global-statistics" in cell.notes[0]

@@ -6,7 +6,7 @@ import pytest
 
 from seepage._core import InputError
 from seepage.defenses import DPSGD, GaussianNoise, Quantisation, TopK, Undefended
-from seepage.plans.registry import DEFENSES, make_attack, make_defense, make_model, written_out
+from seepage.plans.registry import make, parts_of, written_out
 from seepage.plans.spec import Spec
 from tests import cases
 
@@ -24,7 +24,7 @@ from tests import cases
     ],
 )
 def test_a_defence_by_its_spec(text: str, made: object) -> None:
-    assert make_defense(text) == made
+    assert make("defence", text, "rows") == made
 
 
 @pytest.mark.parametrize(
@@ -37,15 +37,15 @@ def test_a_defence_by_its_spec(text: str, made: object) -> None:
     ],
 )
 def test_a_cell_has_one_way_of_writing(text: str, canonical: str) -> None:
-    assert written_out("defence", text) == canonical
-    assert written_out("defence", canonical) == canonical
+    assert written_out("defence", text, "rows") == canonical
+    assert written_out("defence", canonical, "rows") == canonical
 
 
 def test_the_spec_goes_before_common_options() -> None:
     common = {"width": "64"}
-    assert make_model("mlp", common).width == 64  # type: ignore[attr-defined]
-    assert make_model("mlp:width=8:depth=3", common).width == 8  # type: ignore[attr-defined]
-    assert make_attack("tableak:steps=500", {"steps": "20", "restarts": "2"}).steps == 500  # type: ignore[attr-defined]
+    assert make("model", "mlp", "rows", common).width == 64
+    assert make("model", "mlp:width=8:depth=3", "rows", common).width == 8
+    assert make("attack", "tableak:steps=500", "rows", {"steps": "20", "restarts": "2"}).steps == 500
 
 
 @pytest.mark.parametrize(
@@ -62,14 +62,14 @@ def test_the_spec_goes_before_common_options() -> None:
 )
 def test_a_spec_that_cannot_be_read_is_one_sentence(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        make_defense(text)
+        make("defence", text, "rows")
 
 
 def test_parts_of_an_attack_are_not_options() -> None:
     with pytest.raises(InputError, match="Unknown option of attack 'tableak' 'objective'"):
-        make_attack("tableak:objective=cosine")
+        make("attack", "tableak:objective=cosine", "rows")
 
 
 def test_every_defence_is_in_the_common_table() -> None:
-    assert set(DEFENSES) <= set(cases.DEFENSES)
+    assert {part.name for part in parts_of("defence", "rows")} <= set(cases.DEFENSES)
     assert Spec.read("none") == Spec("none", {})

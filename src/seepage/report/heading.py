@@ -1,0 +1,35 @@
+"""What stands above the first section: what the page is about, in one line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seepage.report.verdict import trials
+from seepage.report.words import plural
+from seepage.results.summary import Summary
+
+_TITLES = {
+    "rows": "Leakage audit of {}",
+    "vertical": "Leakage audit of {}, vertical learning",
+    "property": "Property inference on {}",
+    "training": "Vertical training of {}",
+}
+
+
+@dataclass(frozen=True)
+class Heading:
+    """The page's title and the line below it."""
+
+    title: str
+    lead: str
+
+
+def heading_of(summary: Summary) -> Heading:
+    """The heading of a summary's page."""
+    dataset, cells = summary.dataset, summary.cells
+    amount = trials(summary.study, sum(cell.trials for cell in cells))
+    lead = (
+        f"{plural(dataset.rows, 'row')}, {plural(len(dataset.columns), 'input column')}; "
+        f"the model predicts {dataset.target} ({dataset.task}). {amount} in {plural(len(cells), 'setting')}."
+    )
+    return Heading(_TITLES.get(summary.study, f"{summary.study.capitalize()} of {{}}").format(dataset.name), lead)

@@ -1,0 +1,121 @@
+"""What each tested setting gave away of rows: the studies of clients' updates and of vertical gradients alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from seepage.report import words
+from seepage.report.level import Level, level_of
+from seepage.report.words import SPACE, count, percent
+from seepage.results import BASELINES, Interval
+from seepage.results.cells import Coordinate
+from seepage.results.rows import RowsResult, RowsSummary
+from seepage.results.vertical import VerticalResult, VerticalSummary
+
+ReadRows = RowsSummary | VerticalSummary
+ReadResult = RowsResult | VerticalResult
+
+# What a guess is made from. In vertical learning there are no clients: it is the columns of the people themselves.
+_GUESSES = {
+    "prior": "the clients' own averages",
+    "marginal": "the columns of the whole data set",
+    "uniform": "nothing but each column's range",
+}
+_SERVER_SEES = {"fedsgd", "fedavg"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leak:
+    """One tested setting: its number in the report's tables, what it is called, and what was read there."""
+
+    number: int
+    label: str
+    place: dict[str, Coordinate]
+    result: ReadResult
+
+    @property
+    def accuracy(self) -> Interval | None:
+        """Share of cells read."""
+        return self.result.metrics.get("accuracy")
+
+    @property
+    def measured(self) -> bool:
+        return self.accuracy is not None
+
+    @cached_property
+    def guess(self) -> str | None:
+        """The baseline that guesses best: an attack must beat this one."""
+        known = {name: value.mean for name in BASELINES if (value := self.result.baselines.get(name))}
+        return max(known, key=lambda name: known[name]) if known else None
+
+    @property
+    def best_guess(self) -> Interval | None:
+        return self.result.baselines[self.guess] if self.guess else None
+
+    @property
+    def best_gain(self) -> Interval | None:
+        """The gain over the baseline that guesses best."""
+        return self.result.gain.get(self.guess) if self.guess else None
+
+    @property
+    def reads_rows(self) -> bool:
+        """Whether more rows were read exactly than any guess gets: sparse tables have rows that anybody guesses."""
+        gains = [value for value in self.result.emr_gain.values() if value]
+        surely = all((gain.mean if gain.low is None else gain.low) > 0 for gain in gains)
+        return bool(self.result.rows_exact) and (self.result.rows_guessed == 0 or surely)
+
+    @cached_property
+    def level(self) -> Level:
+        """Where this setting stands."""
+        if self.accuracy is None:
+            return Level.NOT_MEASURED
+        return level_of(self.result, self.best_gain, reads_rows=self.reads_rows)
+
+    @cached_property
+    def rank(self) -> tuple[int, float, float, float]:
+        """Sorts settings; the one that leaks most is the largest."""
+        gain = self.best_gain.mean if self.best_gain else 0.0
+        exact = self.result.rows_exact / max(self.result.rows, 1)
+        return self.level.severity, exact, gain, self.accuracy.mean if self.accuracy else 0.0
+
+
+def leaks_of(summary: ReadRows) -> tuple[Leak, ...]:
+    """Every tested setting, numbered in the order of the summary and named by what differs."""
+    places = [cell.place for cell in summary.cells]
+    names = words.varying(places, otherwise=("batch_size", "attack"))
+    return tuple(
+        Leak(number=number, label=words.label(place, names), place=place, result=cell)
+        for number, (place, cell) in enumerate(zip(places, summary.cells, strict=True), start=1)
+    )
+
+
+def worst_of(leaks: Sequence[Leak]) -> Leak | None:
+    """The measured setting that leaks most; None if nothing was measured."""
+    return max((leak for leak in leaks if leak.measured), key=lambda leak: leak.rank, default=None)
+
+
+def guessed_from(summary: ReadRows | ReadResult, guess: str) -> str:
+    """What a guess is made from, in words."""
+    if guess == "prior" and isinstance(summary, VerticalSummary | VerticalResult):
+        return "the averages of these people's columns"
+    return _GUESSES[guess]
+
+
+def reader_of(result: ReadResult) -> str:
+    """Who reads."""
+    server = isinstance(result, VerticalResult) or result.protocol.lower() in _SERVER_SEES
+    return "an honest-but-curious server" if server else "the attacker"
+
+
+def amount_read(leak: Leak) -> str:
+    """``54 of 80 rows exactly, and 90 % of all cells``."""
+    result = leak.result
+    cells = f"{percent(leak.accuracy.mean if leak.accuracy else None)} of all cells"
+    if not result.rows_exact:
+        return f"no row of {count(result.rows)} exactly, but {cells}"
+    if result.rows_exact == result.rows:
+        everything = "the one attacked row" if result.rows == 1 else f"all {count(result.rows)} rows"
+        return f"{everything} exactly, and {cells}"
+    return f"{count(result.rows_exact)} of {count(result.rows)}{SPACE}rows exactly, and {cells}"

@@ -1,0 +1,96 @@
+"""From a summary to one HTML file that asks nothing of any network: one skeleton, and the sections that have a say."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
+from markupsafe import Markup
+
+from seepage.report import sections, words
+from seepage.report.heading import heading_of
+from seepage.report.section import Section, all_sections
+from seepage.results import Run, Summary, read_summary
+
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A section with its text."""
+
+    section: Section[Summary]
+    body: Markup
+
+
+def render(summary: Summary) -> str:
+    """The report of a summary, as one self-contained HTML document."""
+    environment = _environment(tuple(sections.__path__))
+    shown = []
+    for section in all_sections():
+        view = section.of(summary)
+        if view is not None:
+            template = environment.get_template(f"section/{section.name}.html")
+            shown.append(Shown(section, Markup(template.render(view=view, section=section))))
+    drawn = any('class="plot"' in each.body for each in shown)
+    scripts = [read("vendor/plotly-basic.min.js"), read("report.js")] if drawn else []
+    return environment.get_template("page.html").render(
+        heading=heading_of(summary),
+        shown=shown,
+        style=Markup(read("report.css")),
+        scripts=[Markup(script) for script in scripts],
+        policy=_policy(scripts),
+    )
+
+
+def write_report(run: Run) -> Path:
+    """Write ``report.html`` of a finished run, whole or not at all."""
+    return run.write("report.html", render(read_summary(run)))
+
+
+@cache
+def read(name: str) -> str:
+    """A file of this room."""
+    return (_HERE / name).read_text(encoding="utf-8").strip()
+
+
+@cache
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _policy(scripts: list[str]) -> str:
+    """A content security policy: only our own scripts run, and nothing is fetched from anywhere."""
+    allowed = " ".join(f"'sha256-{_digest(script)}'" for script in scripts) or "'none'"
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+@cache
+def _environment(folders: tuple[str, ...]) -> Environment:
+    """Where templates are: the skeleton here, those of sections in their folders."""
+    environment = Environment(
+        loader=ChoiceLoader([FileSystemLoader(_HERE), PrefixLoader({"section": FileSystemLoader(folders)})]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "percent": words.percent,
+        "ends": words.ends,
+        "point_ends": words.point_ends,
+        "points": words.points,
+        "score": words.score,
+        "score_ends": words.score_ends,
+        "count": words.count,
+        "metric": words.metric,
+        "defence": words.defence,
+    }
+    return environment
