@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from seepage._core import InputError
-from seepage.cli.attacks import app
+from seepage.cli.main import app
 from tests import cases
 
 
@@ -22,7 +22,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def explained(table: Path, *words: str) -> str:
-    words = ("explain", "--data", str(table), "--target", "target", *words)
+    words = ("attacks", "explain", "--data", str(table), "--target", "target", *words)
     return CliRunner().invoke(app, words, catch_exceptions=False).output
 
 
@@ -47,7 +47,9 @@ def test_every_combination_as_json(table: Path) -> None:
         for defense in ("none", "gaussian_noise:deviation=0.1")
         for size in (1, 8)
     ]
-    assert set(found[0]) == {"protocol", "model", "defense", "batch_size", "rows", "steps", "stops", "findings"}
+    assert set(found[0]) == {
+        "dataset", "variant", "protocol", "model", "defense", "batch_size", "rows", "steps", "stops", "findings",
+    }  # fmt: skip
     assert set(found[0]["findings"][0]) == {"what", "verdict", "why"}
 
 
@@ -74,8 +76,8 @@ def test_statistics_that_the_server_knows_or_not(table: Path) -> None:
         (("--optimiser", "adam"), "belongs to the protocol fedavg"),
         (("--local-rows", "8"), "belongs to the protocol fedavg"),
         (("--protocol", "fedavg", "--batch-size", "64"), "larger than the 32 local rows"),
-        (("--batch-size", "0"), "The batch size is 0"),
-        (("--batch-size", "many"), "whole numbers"),
+        (("--batch-size", "0"), "'batch_sizes' is .*: must be at least 1"),
+        (("--batch-size", "many"), "must be a whole number"),
         (("--clients-aggregated", "0"), "The number of clients is 0"),
     ],
 )

@@ -40,7 +40,7 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_validate_lists_what_cannot_be_run(plan: Path) -> None:
     found = CliRunner().invoke(app, ["plan", "validate", str(plan)], catch_exceptions=False)
     assert found.exit_code == 1
-    assert "4 trainings in 2 variants, 2 cannot be run" in found.output
+    assert "study rows, 4 tasks in 2 variants, 2 cannot be run" in found.output
     assert "batch 500" in found.output
     plan.write_text(PLAN.replace(", 500", ""))
     assert CliRunner().invoke(app, ["plan", "validate", str(plan)], catch_exceptions=False).exit_code == 0
@@ -70,9 +70,14 @@ def test_a_gate_runs_a_plan_and_says_what_is_above_the_limit(plan: Path) -> None
     passed = CliRunner().invoke(app, ["gate", "--plan", str(plan), "--max-emr", "1", "--out", "run"])
     assert passed.exit_code == 0
     assert Path("run/report.html").exists()
-    again = CliRunner().invoke(app, ["gate", "--plan", str(plan), "--max-gain", "0", "--out", "run"])  # not run again
-    assert again.exit_code in (0, 1)
-    assert "1 cells" in again.output
+    assert "1 cell, 0 above the limits or not measured" in passed.output
+    written = {path: path.stat().st_mtime_ns for path in Path("run/records").iterdir()}
+    again = CliRunner().invoke(app, ["gate", "--plan", str(plan), "--max-emr", "0", "--max-gain", "0", "--out", "run"])
+    cell = json.loads(Path("run/summary.json").read_text())["cells"][0]
+    above = [name for name in ("emr", "gain") if cell["judged"][name]["high"] > 0]
+    assert again.exit_code == (1 if above else 0)
+    assert again.output.count("allowed is 0.0%") == len(above)
+    assert written == {path: path.stat().st_mtime_ns for path in Path("run/records").iterdir()}  # not run again
 
 
 def test_a_grid_or_cases_may_name_the_tables(plan: Path) -> None:

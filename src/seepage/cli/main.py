@@ -14,6 +14,7 @@ from seepage.cli.explain import explain
 from seepage.cli.grouped import GroupedCommand, GroupedGroup, OrderedGroup
 from seepage.cli.parts import parts_app
 from seepage.cli.study import make_command
+from seepage.cli.usage import UsageError, told
 
 app = typer.Typer(
     name="seepage",
@@ -76,13 +77,24 @@ def main() -> None:
     """Run the command line: bad input is one line and exit code 2, an interrupt is 130, a bug keeps its traceback."""
     warnings.showwarning = _warn
     try:
-        app()
+        code = app(standalone_mode=False)
+    except UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # its text is the help
+            error.show()  # type: ignore[attr-defined]
+            sys.exit(2)
+        code = _stopped(told(error))
     except InputError as error:
-        typer.echo(f"error: {error}", err=True)
-        sys.exit(2)
+        code = _stopped(error)
     except KeyboardInterrupt:
+        code = 130
+    if code == 130:
         typer.echo("stopped", err=True)
-        sys.exit(130)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _stopped(error: InputError) -> int:
+    typer.echo(f"error: {error}", err=True)
+    return 2
 
 
 def _warn(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:

@@ -33,6 +33,7 @@ def _run_options() -> dict[str, tuple[Any, Any]]:
                 Path | None,
                 typer.Option(
                     "--plan",
+                    metavar="FILE",
                     help="A TOML file with settings; options typed beside it take precedence.",
                     rich_help_panel=MAIN,
                 ),
@@ -44,6 +45,7 @@ def _run_options() -> dict[str, tuple[Any, Any]]:
                 str,
                 typer.Option(
                     "--out",
+                    metavar="FOLDER",
                     help="Folder for the run; auto names one below runs/. A run that is there is continued.",
                     rich_help_panel=MAIN,
                 ),
@@ -55,6 +57,7 @@ def _run_options() -> dict[str, tuple[Any, Any]]:
                 int | None,
                 typer.Option(
                     "--jobs",
+                    metavar="NUMBER",
                     help="Processes; one for a single table, as many as cores for a plan with a grid.",
                     rich_help_panel=RUNNING,
                 ),
@@ -66,6 +69,7 @@ def _run_options() -> dict[str, tuple[Any, Any]]:
                 str | None,
                 typer.Option(
                     "--backend",
+                    metavar="TEXT",
                     help="Where tasks run: local (processes) or dask (a cluster; on this machine if no address is "
                     "given).",
                     rich_help_panel=RUNNING,
@@ -78,6 +82,7 @@ def _run_options() -> dict[str, tuple[Any, Any]]:
                 str | None,
                 typer.Option(
                     "--scheduler",
+                    metavar="ADDRESS",
                     help="backend dask: the scheduler's address, tcp://HOST:PORT or tls://HOST:PORT.",
                     rich_help_panel=RUNNING,
                 ),
@@ -124,19 +129,33 @@ def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     kind, default, shown = _form(field)
     shown = option.shown or shown
     text = f"{option.help}  [default: {shown}]" if shown else option.help
-    info = typer.Option(flag_of(name, field), help=text, rich_help_panel=option.group, show_default=False)
+    metavar = None if kind is bool else _metavar(field)
+    info = typer.Option(
+        flag_of(name, field), help=text, rich_help_panel=option.group, show_default=False, metavar=metavar
+    )
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info], default=default)
 
 
 def _form(field: FieldInfo) -> tuple[Any, Any, str | bool]:
-    """The type on the command line, its default there, and the default that is shown."""
+    """The type on the command line, its default there, and the default that is shown.
+
+    Everything but a switch is a word: settings check themselves, with the same sentences as in a plan.
+    """
     default = field.get_default(call_default_factory=True)
     if isinstance(default, bool):
         return bool, False, False
     if isinstance(default, dict):
         return list[str] | None, None, False
     shown = ",".join(str(each) for each in default) if holds_several(field) else str(default)
-    return plain_type(field) | None, None, shown if default not in (None, (), "") else False
+    return str | None, None, shown if default not in (None, (), "") else False
+
+
+def _metavar(field: FieldInfo) -> str:
+    """What is to be typed, in help."""
+    if isinstance(field.get_default(call_default_factory=True), dict):
+        return "NAME=VALUE"
+    word = {int: "NUMBER", float: "NUMBER", Path: "FILE"}.get(plain_type(field), "TEXT")
+    return f"{word},..." if holds_several(field) else word
 
 
 def _is_typed(context: typer.Context, name: str) -> bool:

@@ -62,6 +62,11 @@ AIRLINE_RATINGS = (
 MNIST_COLUMNS = (*(f"pixel_{place}" for place in range(784)), "label")
 
 
+def between_zero_and_one(frame: pl.DataFrame) -> pl.DataFrame:
+    """Pixels of 0 to 255 as parts of white, so that all of them have one range."""
+    return frame.with_columns(pl.exclude(MNIST_COLUMNS[-1]) / 255)
+
+
 def one_table(files: tuple[Path, ...]) -> pl.DataFrame:
     """One CSV or Parquet file with a header."""
     return read_frame(files[0])

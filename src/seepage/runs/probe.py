@@ -91,7 +91,7 @@ def estimate(
     every = list(kinds.values())
     return Estimate(
         tasks=len(tasks),
-        cells=sum(plan.study.cells(variant.settings) for variant in plan.variants),
+        cells=sum(plan.study.cells(task.variant.settings, task.choice) for task in tasks),
         seconds=sum(_total([kind for kind in every if kind.probe.trains is each]) for each in (True, False)),
         memory=peak_memory() or 0,
         tried=sum(kind.cost is not None for kind in every),

@@ -215,8 +215,8 @@ class Study(Protocol):
         """Seconds of processor time that one piece of this kind takes."""
         ...
 
-    def cells(self, settings: Any) -> int:
-        """How many cells the settings make at most."""
+    def cells(self, settings: Any, choice: Any) -> int:
+        """How many cells a choice makes at most."""
         ...
 
     def not_tested(self, every: Sequence[Any]) -> Sequence[str]:

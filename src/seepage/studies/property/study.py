@@ -85,8 +85,8 @@ class Properties:
         train_shard(plan, 0, *pools.of("targets"), pools.evaluation, pools.course)
         return (time.process_time() - begin) / len(plan.numbers(0))
 
-    def cells(self, settings: PropertySettings) -> int:
-        return sum(len(read_choices(settings, defense)) for defense in settings.defenses)
+    def cells(self, settings: PropertySettings, choice: ShardChoice | ReadChoice) -> int:
+        return int(isinstance(choice, ReadChoice))
 
     def not_tested(self, every: Sequence[PropertySettings]) -> list[str]:
         sentences = [

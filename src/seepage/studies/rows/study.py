@@ -76,8 +76,8 @@ class Rows:
         one = settings.model_copy(update={"attacks": (probe.kind[-1],), **changes})
         return float(sum(record.seconds for record in tried(self, source, one, choice).records))
 
-    def cells(self, settings: RowsSettings) -> int:
-        return len(self.choices(settings)) * len(settings.attacks) * _points(settings)
+    def cells(self, settings: RowsSettings, choice: RowsChoice) -> int:
+        return len(settings.attacks) * _points(settings)
 
     def not_tested(self, every: Sequence[RowsSettings]) -> list[str]:
         tested = {settings.protocol for settings in every}

@@ -63,8 +63,8 @@ class VerticalTraining:
         model.fit(parties.frames, parties.labels, train_rows=parties.train, validation_rows=parties.validation)
         return (time.process_time() - begin) / 2
 
-    def cells(self, settings: TrainingSettings) -> int:
-        return len({(c.design, c.phases, c.failure_probability, c.failure_method) for c in self.choices(settings)})
+    def cells(self, settings: TrainingSettings, choice: TrainingChoice) -> int:
+        return int(choice.repeat == 0)  # its repeats are trials of one cell
 
     def not_tested(self, every: Sequence[TrainingSettings]) -> list[str]:
         sentences = [

@@ -71,8 +71,8 @@ class Vertical:
         tried(self, source, one, choice)
         return time.process_time() - begin
 
-    def cells(self, settings: VerticalSettings) -> int:
-        return len(self.choices(settings)) * len(settings.attacks)
+    def cells(self, settings: VerticalSettings, choice: VerticalChoice) -> int:
+        return len(settings.attacks)
 
     def not_tested(self, every: Sequence[VerticalSettings]) -> list[str]:
         defended = list(dict.fromkeys(spec for settings in every for spec in settings.defended))

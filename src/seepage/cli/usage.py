@@ -1,0 +1,51 @@
+"""Mistakes on the command line, each in one sentence: an option of another study is told with the study that has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from seepage._core import InputError, nearest
+from seepage.data.request import Request
+from seepage.plans.options import flag_of
+from seepage.studies import SETTINGS
+
+# Typer carries its own copy of click in newer versions, so the class is found by way of one that it exports.
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+COMMANDS = {"rows": "seepage audit", "training": "seepage train"}
+
+
+def command_of(study: str) -> str:
+    """The command that runs a study."""
+    return COMMANDS.get(study, f"seepage audit {study}")
+
+
+def told(error: Any) -> InputError:
+    """What was typed wrongly, in one sentence."""
+    option = getattr(error, "option_name", None)
+    if option is not None and getattr(error, "possibilities", option) is not option:  # no such option
+        return _unknown_option(str(option), error.ctx)
+    return InputError(" ".join(error.format_message().split()))
+
+
+def _unknown_option(option: str, context: Any) -> InputError:
+    having = [study for study, flags in _flags().items() if option in flags]
+    command = context.command_path if context else "seepage"
+    if having and command in map(command_of, SETTINGS):
+        studies = f"the study {having[0]}" if len(having) == 1 else f"the studies {' and '.join(having)}"
+        others = " or ".join(f"{command_of(study)} {option}" for study in having)
+        return InputError(f"The option {option} belongs to {studies}: {others}. This is {command}.")
+    own = [flag for parameter in context.command.params for flag in parameter.opts] if context else []
+    guess = nearest(option, own)
+    hint = f" Did you mean {guess}?" if guess else ""
+    return InputError(f"There is no option {option}.{hint} See {command} --help.")
+
+
+def _flags() -> dict[str, set[str]]:
+    """The options of every study, without those that are about the table."""
+    common = {flag_of(name, field) for name, field in Request.model_fields.items()}
+    return {
+        study: {flag_of(name, field) for name, field in kind.model_fields.items()} - common
+        for study, kind in SETTINGS.items()
+    }

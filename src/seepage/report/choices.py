@@ -1,0 +1,69 @@
+"""The choices an engineer can make, each judged by the attack and the moment that leak most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from seepage._core import Outcome
+from seepage.report import words
+from seepage.report.leaks import Leak, worst_of
+from seepage.report.level import Level
+from seepage.results.cells import Coordinate
+
+ATTACKERS = ("attack", "attack_point")  # coordinates that are the attacker's to choose; the rest is the engineer's
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A choice, and the worst that was found there.
+
+    Args:
+        tested: its settings: every attack at every moment.
+        broken: those whose attacks broke down. They might have read more.
+        not_applicable: those whose attack cannot be mounted there, which is no gap.
+    """
+
+    label: str
+    worst: Leak | None
+    tested: int
+    broken: int
+    not_applicable: int
+
+    @property
+    def measured(self) -> int:
+        return self.tested - self.broken - self.not_applicable
+
+    @property
+    def level(self) -> Level:
+        return self.worst.level if self.worst else Level.NOT_MEASURED
+
+
+def choices_of(leaks: Sequence[Leak]) -> tuple[Choice, ...]:
+    """Every choice, the least leaking first; where an attack broke down, last."""
+    groups: dict[tuple[tuple[str, Coordinate], ...], list[Leak]] = {}
+    for leak in leaks:
+        chosen = tuple((name, value) for name, value in leak.place.items() if name not in ATTACKERS)
+        groups.setdefault(chosen, []).append(leak)
+    names = words.varying([dict(chosen) for chosen in groups], otherwise=("batch_size",))
+    choices = [_choice(words.label(dict(chosen), names), group) for chosen, group in groups.items()]
+    return tuple(sorted(choices, key=lambda c: (c.worst is None or c.broken > 0, c.worst.rank if c.worst else ())))
+
+
+def _choice(label: str, leaks: Sequence[Leak]) -> Choice:
+    missing = [leak for leak in leaks if not leak.measured]
+    broken = sum(leak.result.outcome != Outcome.NOT_APPLICABLE.code for leak in missing)
+    return Choice(
+        label=label,
+        worst=worst_of(leaks),
+        tested=len(leaks),
+        broken=broken,
+        not_applicable=len(missing) - broken,
+    )
+
+
+def safest_of(leaks: Sequence[Leak]) -> Choice | None:
+    """The least leaking choice; None if there is no other, or none that was measured without a gap."""
+    choices = choices_of(leaks)
+    first = choices[0] if len(choices) > 1 else None
+    return first if first and first.worst and not first.broken else None

@@ -1,0 +1,151 @@
+"""The verdict on rows: what was read back, how that compares with guessing, and what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from seepage.report import words
+from seepage.report.choices import safest_of
+from seepage.report.leaks import Leak, ReadRows, amount_read, guessed_from, leaks_of, reader_of, worst_of
+from seepage.report.level import Level
+from seepage.report.section import Section
+from seepage.report.verdict import Tile, Verdict, gaps, light
+from seepage.report.words import count, percent
+from seepage.results.cells import Coordinate
+from seepage.results.row_numbers import ColumnNumbers
+from seepage.results.rows import RowsSummary
+from seepage.results.vertical import VerticalSummary
+
+MEANINGS = {
+    Level.LEAKS: "Private rows can be read back. The attack beats guessing, and it read whole rows or at least "
+    "20 percentage points more cells than a guess gets right.",
+    Level.SOME: "The attack gets more right than guessing does, or read single rows whole, but the leak is limited.",
+    Level.INCOMPLETE: "Nothing was found where the attack could be measured, but some parts of the plan or attacks "
+    "failed, ran out of their budget or were tried on one batch only. That is not evidence of privacy.",
+    Level.NOT_FOUND: "None of the tested attacks did better than guessing. This is no proof of safety: it holds for "
+    "the tested attacks and settings and for the threat model below only.",
+    Level.NOT_MEASURED: "No attack gave anything to score. A failed attack says nothing about privacy.",
+}
+
+
+def verdict(summary: ReadRows) -> Verdict:
+    """The plain answer."""
+    leaks = leaks_of(summary)
+    level = light([leak.level for leak in leaks], summary.not_run)
+    worst = worst_of(leaks)
+    if worst is None:
+        headline = "Nothing could be measured, so nothing can be said about what leaks."
+        return Verdict(level=level, meaning=MEANINGS[level], headline=headline, sentences=tuple(gaps(summary)))
+    sentences = [
+        *_people(worst),
+        _setting(worst, sum(leak.measured for leak in leaks)),
+        *_sensitive(worst.result.columns, guessed_from(summary, "prior")),
+        *_safest(worst, leaks),
+        *gaps(summary),
+    ]
+    return Verdict(
+        level=level,
+        meaning=MEANINGS[level],
+        headline=headline_of(worst),
+        tiles=_tiles(worst),
+        sentences=tuple(sentences),
+    )
+
+
+def headline_of(leak: Leak) -> str:
+    """What was read in one measured setting, and what guessing gets."""
+    guess = leak.best_guess
+    compared = ""
+    if leak.guess and guess:
+        compared = f" Guessing from {guessed_from(leak.result, leak.guess)} gets {percent(guess.mean)}."
+    who = reader_of(leak.result)
+    return f"With {words.batches(leak.result.batch_size)}, {who} read {amount_read(leak)}.{compared}"
+
+
+def _tiles(worst: Leak) -> tuple[Tile, ...]:
+    result, guess = worst.result, worst.best_guess.mean if worst.best_guess else None
+    read = worst.accuracy.mean if worst.accuracy else None
+    rows = f"of {count(result.rows)}; guessing gets {count(result.rows_guessed)}"
+    return (
+        Tile(title="rows read back exactly", value=count(result.rows_exact), note=rows),
+        Tile(title="cells read by the attack", value=percent(read), share=read),
+        Tile(title="cells right by guessing", value=percent(guess), share=guess or 0.0, guess=True),
+    )
+
+
+def _people(leak: Leak) -> list[str]:
+    """How many people's rows were read, and how many of them with a proof; only where an attack proves rows."""
+    result = leak.result
+    if result.rows_certified is None:
+        return []
+    if result.rows_exact == result.rows:
+        read = "The row of the one attacked person was read exactly" if result.rows == 1 else (
+            f"The rows of all {count(result.rows)} people in the attacked batches were read exactly"
+        )  # fmt: skip
+    else:
+        people = f"the {count(result.rows)} people in the attacked batches"
+        read = f"Of {people}, the rows of {count(result.rows_exact)} were read exactly"
+    if not result.rows_certified:
+        return [f"{read}; the attacker cannot tell which, for none of them is certified."]
+    proven = "all of them" if result.rows_certified == result.rows_exact else count(result.rows_certified)
+    return [f"{read}; {proven} with a proof from the update itself (certified), so the attacker knows they are right."]
+
+
+_DESCRIBED = {
+    "dataset": "table {}",
+    "model": "model {}",
+    "protocol": "protocol {}",
+    "people": "{} people",
+    "batches": "{} batches",
+    "attack": "attack {}",
+    "attack_point": "attack point {}",
+    "defense": "defence {}",
+    "variant": "{}",
+}
+
+
+def _setting(worst: Leak, measured: int) -> str:
+    where = (
+        "This is the only setting measured" if measured == 1 else f"This is the worst of {measured} measured settings"
+    )
+    return f"{where}: {_described(worst.place)}."
+
+
+def _described(place: dict[str, Coordinate]) -> str:
+    """All coordinates but the batch size, which the headline says."""
+    parts = [
+        "no defence" if (name, place[name]) == ("defense", "none") else form.format(place[name])
+        for name, form in _DESCRIBED.items()
+        if name in place and place[name] != ""
+    ]
+    return ", ".join(parts)
+
+
+def _sensitive(columns: Sequence[ColumnNumbers], guess: str) -> list[str]:
+    marked = [
+        (column.attack.mean - column.prior.mean, column.name, column.attack, column.prior)
+        for column in columns
+        if column.sensitive and column.attack and column.prior
+    ]
+    if not marked:
+        return []
+    _, name, attack, prior = max(marked, key=lambda entry: entry[0])
+    which = (
+        f"The column marked sensitive, {name},"
+        if len(marked) == 1
+        else f"Of the {len(marked)} columns marked sensitive, {name} gained most over guessing: it"
+    )
+    return [f"{which} was read in {percent(attack.mean)} of the rows there; {guess} give {percent(prior.mean)}."]
+
+
+def _safest(worst: Leak, leaks: Sequence[Leak]) -> list[str]:
+    safest = safest_of(leaks)
+    if safest is None or safest.worst is None or safest.worst.number == worst.number:
+        return []
+    read = amount_read(safest.worst)
+    return [f"The least leaking choice tested was {safest.label}: there the attack that got furthest read {read}."]
+
+
+SECTION: Section[ReadRows] = Section(
+    name="verdict", title="Verdict", short="Verdict", studies=(RowsSummary, VerticalSummary), place=10, view=verdict
+)
