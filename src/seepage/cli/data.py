@@ -14,6 +14,7 @@ from rich.table import Table as RichTable
 
 from seepage._core import InputError
 from seepage.data import DATASETS, DataSet, Schema, infer_schema, open_dataset, read_frame
+from seepage.data.registry import BROKEN, find_dataset, is_dataset
 from seepage.data.schema import Task
 
 app = typer.Typer(no_args_is_help=True, help="Data sets by name, and the schema of a table.")
@@ -59,6 +60,8 @@ def list_datasets(
     if not console.is_terminal:
         console = Console(width=110)  # a pipe has no width of its own, and names must not be cut there
     console.print(table)
+    for name, reason in BROKEN.items():
+        typer.echo(f"{name}  cannot be loaded: {reason}")
 
 
 @app.command()
@@ -74,7 +77,7 @@ def fetch(
             frame, schema = open_dataset(name, source=source.value, path=path)
     else:
         frame, schema = open_dataset(name, source=source.value, path=path)
-    dataset = DATASETS[name]
+    dataset = find_dataset(name)
     typer.echo(f"{dataset.title}: {frame.height:,} rows x {frame.width} columns")
     typer.echo(f"  columns:   {_kinds(schema)}")
     typer.echo(f"  target:    {schema.target.name} ({schema.target.task})")
@@ -103,7 +106,7 @@ def schema(
 
 def _schema_of(table: str, target: str | None, task: Task | None, drop: tuple[str, ...]) -> Schema:
     frame: pl.DataFrame
-    if table in DATASETS and not Path(table).exists():
+    if is_dataset(table) and not Path(table).exists():
         frame, named = open_dataset(table)
         if task is None and not drop and target in (None, named.target.name):
             return named

@@ -8,6 +8,7 @@ from seepage._core.lazily import lazily
 
 if TYPE_CHECKING:
     from seepage.data.clinic_table import clinic as clinic
+    from seepage.data.dataset import DataSet as DataSet
     from seepage.data.encoding import Encoder as Encoder
     from seepage.data.encoding import Layout as Layout
     from seepage.data.encoding import Statistics as Statistics
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from seepage.data.partition import Partition as Partition
     from seepage.data.partition import QuantitySkew as QuantitySkew
     from seepage.data.registry import DATASETS as DATASETS
-    from seepage.data.registry import DataSet as DataSet
     from seepage.data.registry import open_dataset as open_dataset
     from seepage.data.schema import Column as Column
     from seepage.data.schema import Dropped as Dropped
@@ -75,7 +75,7 @@ __getattr__ = lazily(
         "Column": "schema",
         "ConstantWarning": "infer",
         "DATASETS": "registry",
-        "DataSet": "registry",
+        "DataSet": "dataset",
         "Dirichlet": "partition",
         "Dropped": "schema",
         "Encoder": "encoding",

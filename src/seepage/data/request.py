@@ -22,7 +22,9 @@ def _datasets() -> Mapping[str, Any]:
 
 
 def _is_dataset(name: str) -> bool:
-    return name in _datasets()
+    from seepage.data.registry import is_dataset
+
+    return is_dataset(name)
 
 
 class Request(BaseModel):

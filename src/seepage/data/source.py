@@ -14,7 +14,7 @@ import polars as pl
 from seepage._core import InputError, nearest, unknown_name
 from seepage._core.errors import FetchError
 from seepage.data import Dropped, Schema, Splits, Table, as_frame, infer_schema, read_frame, split, split_by_group
-from seepage.data.registry import DATASETS, open_dataset
+from seepage.data.registry import DATASETS, find_dataset, open_dataset
 from seepage.data.request import Request
 from seepage.data.schema import Task
 from seepage.results.summary import Column, Dataset, LeftOut
@@ -89,7 +89,7 @@ def open_source(request: Request) -> Source:
     notes: tuple[str, ...] = ()
     if request.named:
         name, frame, known, notes = _dataset(request)
-        group = request.group or DATASETS[name].group
+        group = request.group or find_dataset(str(request.fallback if notes else request.data)).group
     else:
         name, frame, known, group = *_frame(request.data), None, request.group
         if request.target is None and request.schema_file is None:
@@ -104,7 +104,7 @@ def open_source(request: Request) -> Source:
 
 def _dataset(request: Request) -> tuple[str, pl.DataFrame, Schema, tuple[str, ...]]:
     try:
-        return (request.data, *open_dataset(request.data, path=request.path), ())
+        return (find_dataset(request.data).name, *open_dataset(request.data, path=request.path), ())
     except FetchError as error:
         if request.fallback is None:
             raise

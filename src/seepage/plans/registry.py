@@ -7,15 +7,15 @@ object in Python. All of them are made, listed and written down in the same way.
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from seepage._core import InputError, unknown_name
+from seepage._core.plugins import Plugin, object_at, plugins
 from seepage.plans.part import Part
 from seepage.plans.spec import Spec, options_of, with_options
 
@@ -37,25 +37,33 @@ def _shelf(kind: str) -> _Shelf:
     from seepage.plans import parts  # torch takes seconds
 
     shelf = _Shelf(parts=list(parts.PARTS[kind]))
-    for point in entry_points(group=ENTRY_POINTS[kind]) if kind in ENTRY_POINTS else ():
-        package = point.dist.name if point.dist else point.value.partition(".")[0]
-        try:
-            shelf.parts.append(_of_package(point, package))
-        # A package of somebody else may fail in any way; it is named, and the rest works.
-        except Exception as error:  # noqa: BLE001
-            shelf.broken[point.name] = f"{package}: {type(error).__name__}: {error}"
-            warnings.warn(
-                f"The {kind} {point.name!r} of the package {package} cannot be loaded ({error}).", stacklevel=2
-            )
-    _check_names(kind, shelf.parts)
+    if kind in ENTRY_POINTS:
+        others, shelf.broken = plugins(ENTRY_POINTS[kind])
+        _add_others(kind, shelf, [_of_package(each) for each in others])
     return shelf
 
 
-def _of_package(point: EntryPoint, package: str) -> Part:
-    found = point.load()
-    if isinstance(found, Part):
-        return Part(**{**vars(found), "name": point.name, "origin": package})
-    return _as_part(found, point.name, package)
+def _add_others(kind: str, shelf: _Shelf, others: Sequence[Part]) -> None:
+    """Parts of packages; one whose name is taken is left out and named, so that nobody gets another than they think."""
+    for part in others:
+        rivals = [each for each in (*shelf.parts, *others) if each is not part and _clash(each, part)]
+        if not rivals:
+            shelf.parts.append(part)
+            continue
+        whose = " and ".join(sorted({each.origin or "Seepage" for each in rivals}))
+        reason = f"the name is also one of {whose}; name it by package.module:object"
+        shelf.broken[part.name] = f"package {part.origin}: {reason}"
+        warnings.warn(f"The {kind} {part.name!r} of the package {part.origin} is left out: {reason}", stacklevel=2)
+
+
+def _clash(one: Part, other: Part) -> bool:
+    return one.name == other.name and bool(set(one.works_on) & set(other.works_on))
+
+
+def _of_package(plugin: Plugin) -> Part:
+    if isinstance(plugin.part, Part):
+        return Part(**{**vars(plugin.part), "name": plugin.name, "origin": plugin.package})
+    return _as_part(plugin.part, plugin.name, plugin.package)
 
 
 def _as_part(found: Any, name: str, origin: str) -> Part:
@@ -64,19 +72,6 @@ def _as_part(found: Any, name: str, origin: str) -> Part:
     works_on = tuple(getattr(found, "works_on", ("rows",)))
     make = found if isinstance(found, type) or (callable(found) and not is_dataclass(found)) else lambda: found
     return Part(name=name, make=make, about=text.strip().partition("\n")[0], works_on=works_on, origin=origin)
-
-
-def _check_names(kind: str, parts: Iterable[Part]) -> None:
-    seen: dict[tuple[str, str], Part] = {}
-    for part in parts:
-        for study in part.works_on:
-            other = seen.setdefault((part.name, study), part)
-            if other is not part:
-                whose = " and ".join(each.origin or "Seepage" for each in (other, part))
-                raise InputError(
-                    f"There are two {kind}s named {part.name!r} for the study {study} (of {whose}); remove one of the "
-                    "packages, or name the part by package.module:object."
-                )
 
 
 def parts_of(kind: str, study: str | None = None) -> list[Part]:
@@ -93,7 +88,10 @@ def broken_parts(kind: str) -> Mapping[str, str]:
 def find(kind: str, name: str, study: str) -> Part:
     """The part of this name that works in this study."""
     if ":" in name:
-        return _pointed_at(kind, name)
+        part = _pointed_at(name)
+        if study not in part.works_on:
+            raise InputError(f"The {kind} {name!r} works in the study {' and '.join(part.works_on)}, not in {study}.")
+        return part
     shelf = _shelf(kind)
     having = [part for part in (*shelf.parts, *shelf.handed.values()) if part.name == name]
     for part in having:
@@ -109,16 +107,10 @@ def find(kind: str, name: str, study: str) -> Part:
     raise unknown_name(kind, name, [part.name for part in parts_of(kind, study)])
 
 
-def _pointed_at(kind: str, name: str) -> Part:
+def _pointed_at(name: str) -> Part:
     """``package.module:object``."""
-    module, _, place = name.partition(":")
-    try:
-        found: Any = importlib.import_module(module)
-        for word in place.split("."):
-            found = getattr(found, word)
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"The {kind} {name!r} cannot be loaded: {error}.") from None
-    return found if isinstance(found, Part) else _as_part(found, name, module.partition(".")[0])
+    found = object_at(name)
+    return found if isinstance(found, Part) else _as_part(found, name, name.partition(".")[0].partition(":")[0])
 
 
 def make(kind: str, text: str, study: str, options: Mapping[str, str] | None = None) -> Any:
@@ -141,11 +133,20 @@ def written_out(kind: str, asked: Any, study: str) -> str:
 
 def is_handed(kind: str, text: str) -> bool:
     """Whether a spec names an object that only this process has."""
-    return Spec.read(text).name in _shelf(kind).handed
+    return _read(kind, text).name in _shelf(kind).handed
+
+
+def _read(kind: str, text: str) -> Spec:
+    """A spec; ``module:object`` of a module without a package is told from ``name:value`` by what there is."""
+    spec = Spec.read(text)
+    if not (spec.value or "").isidentifier() or spec.name in {part.name for part in parts_of(kind)}:
+        return spec
+    is_module = spec.name.isidentifier() and importlib.util.find_spec(spec.name) is not None
+    return Spec(f"{spec.name}:{spec.value}", spec.options) if is_module else spec
 
 
 def _made(kind: str, text: str, study: str, options: Mapping[str, str] | None = None) -> tuple[Any, str]:
-    spec = Spec.read(text)
+    spec = _read(kind, text)
     part = find(kind, spec.name, study)
     what = f"option of {kind} {spec.name!r}"
     own = spec.named(part.main, kind)

@@ -19,9 +19,8 @@ ReadResult = RowsResult | VerticalResult
 
 # What a guess is made from. In vertical learning there are no clients: it is the columns of the people themselves.
 _GUESSES = {
-    "prior": "the clients' own averages",
-    "marginal": "the columns of the whole data set",
-    "uniform": "nothing but each column's range",
+    "rows": {"prior": "the clients' own averages", "marginal": "the columns of the whole data set"},
+    "vertical": {"prior": "the averages of these people's columns", "marginal": "these people's columns"},
 }
 _SERVER_SEES = {"fedsgd", "fedavg"}
 
@@ -34,6 +33,11 @@ class Leak:
     label: str
     place: dict[str, Coordinate]
     result: ReadResult
+
+    @property
+    def study(self) -> str:
+        """Whose words are used."""
+        return self.result.cell.study
 
     @property
     def accuracy(self) -> Interval | None:
@@ -96,11 +100,9 @@ def worst_of(leaks: Sequence[Leak]) -> Leak | None:
     return max((leak for leak in leaks if leak.measured), key=lambda leak: leak.rank, default=None)
 
 
-def guessed_from(summary: ReadRows | ReadResult, guess: str) -> str:
+def guessed_from(study: str, guess: str) -> str:
     """What a guess is made from, in words."""
-    if guess == "prior" and isinstance(summary, VerticalSummary | VerticalResult):
-        return "the averages of these people's columns"
-    return _GUESSES[guess]
+    return _GUESSES[study].get(guess, "nothing but each column's range")
 
 
 def reader_of(result: ReadResult) -> str:

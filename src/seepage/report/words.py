@@ -95,11 +95,11 @@ def plural(amount: int, one: str, many: str = "") -> str:
     return f"{count(amount)}{SPACE}{one if amount == 1 else many or one + 's'}"
 
 
-def span(values: Sequence[float], style: str = ",.0f") -> str:
+def span(values: Sequence[float]) -> str:
     """The lowest and the highest of some numbers, or the one they all are: ``3–12``."""
     if not values:
         return NOTHING
-    low, high = format(min(values), style), format(max(values), style)
+    low, high = (f"{end:,.0f}" if end >= 1000 else f"{end:.3g}" for end in (min(values), max(values)))
     return low if low == high else f"{low}–{high}"
 
 

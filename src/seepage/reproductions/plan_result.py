@@ -22,20 +22,36 @@ _NOTHING: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class VariantSettings:
+    """The settings of one variant of a plan: for all of the published work, and as it was run."""
+
+    name: str
+    dataset: str
+    published: Settings
+    run: Settings
+
+    def holds(self, cell: Result) -> bool:
+        """Whether a cell is of this variant: some settings are coordinates of cells, and not in its name."""
+        own = {name: value for name, value in self.run.model_dump().items() if isinstance(value, str | int | float)}
+        named = (cell.variant, cell.dataset) == (self.name, self.dataset)
+        return named and all(own.get(name, value) == value for name, value in cell.place.items())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class PlanResult:
     """What a plan gave, and all that is needed to read it.
 
     Args:
         paper, table: whose table it is.
         summary: of the run.
-        variants: by name and data set: the settings of the whole published work, and those that were run.
+        variants: the settings of the plan's variants.
         less: what is less than in the paper.
     """
 
     paper: Paper
     table: PaperTable
     summary: Summary
-    variants: Mapping[tuple[str, str], tuple[Settings, Settings]]
+    variants: tuple[VariantSettings, ...]
     less: tuple[str, ...] = ()
 
     @property
@@ -53,9 +69,14 @@ class PlanResult:
         """How the paper calls models."""
         return self.table.model or self.paper.model
 
+    def settings_of(self, cell: Result) -> VariantSettings:
+        """The settings behind a cell."""
+        return next(variant for variant in self.variants if variant.holds(cell))
+
     def behind(self, cell: Result) -> dict[str, str]:
         """What is behind a cell, by our names, as if all of the published work had been done."""
-        published, run = self.variants[cell.variant, cell.dataset]
+        variant = self.settings_of(cell)
+        published, run = variant.published, variant.run
         everything = {name: written(value) for name, value in cell.place.items()}
         for name, value in published.model_dump().items():
             if isinstance(value, str | int | float):
@@ -118,7 +139,9 @@ class PlanResult:
         names |= {name: shown(word, behind[name]) for name, word in words.items() if name in names}
         pairs = [pair.partition("=") for pair in cell.variant.split(", ") if pair]
         variant = {(name if equals else "case"): (value if equals else name) for name, equals, value in pairs}
-        every = {_LABELS.get(name, name.replace("_", " ")): value for name, value in (names | variant).items()}
+        told = {name: word.words.get(behind.get(word.of, ""), "") for name, word in self.table.settings.items()}
+        names = names | variant | told
+        every = {_LABELS.get(name, name.replace("_", " ")): value for name, value in names.items()}
         return {name: value for name, value in every.items() if value}
 
     def compare(

@@ -1,4 +1,4 @@
-"""A share of the published work: which settings get smaller is declared by the paper's file, how is the same for all."""
+"""A share of the published work: the paper's file says which settings get smaller, and how is the same for all."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from seepage.plans import registry
+from seepage.plans.options import plain_type
 from seepage.plans.spec import Spec, options_of
 from seepage.reproductions.narrowing import Values, grid_of
 from seepage.reproductions.paper import Scaling, Share
+from seepage.studies import SETTINGS
 
 _PARTS = {"attacks": "attack", "models": "model"}  # settings whose values are specs
 
@@ -27,22 +29,21 @@ class Scaled:
 def scaled(values: Mapping[str, JsonValue], scaling: Scaling, share: float) -> Scaled:
     """A plan with this share of its work.
 
-    The first settings shrink together, each down to its least. What they leave to be saved is taken from the others:
-    a training of fewer steps is worth less than fewer trainings, so it comes second.
+    The first settings shrink together, each down to its least. What the very first one leaves to be saved is taken from
+    the others: fewer trials of the published length can be compared with the paper, shorter ones hardly.
     """
     current, less = dict(values), list[str]()
-    left = share
     for each in scaling.first:
-        before = current.get(each.setting)
+        current, sentence = _shrunk(current, each, share)
+        less += sentence
+    left = share
+    if scaling.first:
+        before, after = (each.get(scaling.first[0].setting) for each in (values, current))
+        if isinstance(before, int | float) and isinstance(after, int | float) and after:
+            left = min(1.0, share * before / after)
+    for each in scaling.then:
         current, sentence = _shrunk(current, each, left)
         less += sentence
-        after = current.get(each.setting)
-        if isinstance(before, int | float) and isinstance(after, int | float) and after:
-            left = min(1.0, left * before / after)
-    if left < 1:
-        for each in scaling.then:
-            current, sentence = _shrunk(current, each, left)
-            less += sentence
     return Scaled(current, tuple(less))
 
 
@@ -56,6 +57,8 @@ def _shrunk(values: Values, share: Share, amount: float) -> tuple[Values, list[s
     before = place.get(name)
     if before is None or amount >= 1:
         return values, []
+    if plain_type(SETTINGS[study].model_fields[name]) is float and isinstance(before, int):
+        before = float(before)
     after = _spec(name, before, option, study, share, amount) if option else _smaller(before, share, amount)
     changed = values | {"grid": grid | {name: after}} if name in grid else values | {name: after}
     if after == before or not share.words:
@@ -91,7 +94,9 @@ def _spec(name: str, value: JsonValue, option: str, study: str, share: Share, am
     fewer = min(own, max(share.least, math.ceil(amount * own)))
     spec = Spec.read(text)
     bare = [spec.value] if spec.value is not None else []
-    return ":".join([spec.name, *bare, *(f"{key}={value}" for key, value in {**spec.options, option: f"{fewer:g}"}.items())])
+    return ":".join(
+        [spec.name, *bare, *(f"{key}={value}" for key, value in {**spec.options, option: f"{fewer:g}"}.items())]
+    )
 
 
 def _text(value: float) -> str:

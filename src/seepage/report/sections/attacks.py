@@ -48,7 +48,7 @@ class Attacks:
 def attacks(summary: ReadRows) -> Attacks:
     """What every attack read."""
     leaks = leaks_of(summary)
-    guesses = {name: guessed_from(summary, name) for name in ("prior", "marginal", "uniform")}
+    guesses = {name: guessed_from(summary.study, name) for name in ("prior", "marginal", "uniform")}
     known = {name for leak in leaks for name in leak.place if name != "variant" or leak.place[name]}
     return Attacks(
         leaks=leaks,

@@ -69,7 +69,7 @@ def columns(summary: ReadRows) -> Columns:
     return Columns(
         every=tuple(shown),
         left_out=len(views) - len(shown),
-        guess=guessed_from(summary, "prior"),
+        guess=guessed_from(summary.study, "prior"),
         settings=tuple(sorted(drawn, key=lambda leak: leak.number)),
         settings_left_out=len(leaks) - len(drawn),
         scale=max(LEAST_SCALE, math.ceil(10 * largest - 1e-9) / 10),

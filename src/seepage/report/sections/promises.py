@@ -52,19 +52,15 @@ def _line(label: str, group: Sequence[Promise]) -> PromiseLine:
         label=label,
         clients=len(group),
         epsilon=_epsilon([entry.epsilon for entry in group]),
-        delta=_span([entry.delta for entry in group]),
-        steps=_span([entry.steps for entry in group]),
-        sampling_rate=_span([entry.sampling_rate for entry in group]),
+        delta=words.span([entry.delta for entry in group]),
+        steps=words.span([entry.steps for entry in group]),
+        sampling_rate=words.span([entry.sampling_rate for entry in group]),
     )
 
 
 def _epsilon(values: Sequence[float | None]) -> str:
     known = [value for value in values if value is not None]
-    return _span(known) if len(known) == len(values) else "infinite: nothing is promised"
-
-
-def _span(values: Sequence[float]) -> str:
-    return words.span(values, ",.0f" if min(values) >= 1000 else ".3g")
+    return words.span(known) if len(known) == len(values) else "infinite: nothing is promised"
 
 
 SECTION: Section[RowsSummary] = Section(

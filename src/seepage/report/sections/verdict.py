@@ -39,7 +39,7 @@ def verdict(summary: ReadRows) -> Verdict:
     sentences = [
         *_people(worst),
         _setting(worst, sum(leak.measured for leak in leaks)),
-        *_sensitive(worst.result.columns, guessed_from(summary, "prior")),
+        *_sensitive(worst.result.columns, guessed_from(summary.study, "prior")),
         *_safest(worst, leaks),
         *gaps(summary),
     ]
@@ -57,7 +57,7 @@ def headline_of(leak: Leak) -> str:
     guess = leak.best_guess
     compared = ""
     if leak.guess and guess:
-        compared = f" Guessing from {guessed_from(leak.result, leak.guess)} gets {percent(guess.mean)}."
+        compared = f" Guessing from {guessed_from(leak.study, leak.guess)} gets {percent(guess.mean)}."
     who = reader_of(leak.result)
     return f"With {words.batches(leak.result.batch_size)}, {who} read {amount_read(leak)}.{compared}"
 

@@ -1,0 +1,37 @@
+"""What was not tested, and what of the plan could not be run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seepage.report.section import Section
+from seepage.results.summary import NotRun, Summary
+
+_STATES = {"impossible": "cannot be run", "crashed": "broke down", "missing": "not reached yet"}
+
+
+@dataclass(frozen=True)
+class NotTested:
+    """Sentences about what this run says nothing about, and the parts of its plan that gave no number."""
+
+    sentences: tuple[str, ...]
+    not_run: tuple[NotRun, ...]
+
+    def state(self, entry: NotRun) -> str:
+        """Why there is no number, in two or three words."""
+        return _STATES[entry.state]
+
+
+def not_tested(summary: Summary) -> NotTested:
+    """What is not known."""
+    return NotTested(summary.not_tested, summary.not_run)
+
+
+SECTION = Section(
+    name="not_tested",
+    title="What was not tested",
+    short="Not tested",
+    studies=(Summary,),
+    place=94,
+    view=not_tested,
+)
