@@ -44,7 +44,8 @@ def test_an_audit_writes_a_run_and_says_where(table: Path, tmp_path: Path) -> No
     done = seepage("audit", "--data", "patients.csv", "--target", "target", "--out", "runs/first", *FAST, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "runs/first/report.html" in done.stdout
-    assert "exact" in done.stdout
+    assert "2 attacked batches per line" in done.stdout
+    assert "rows exact" in done.stdout
     assert done.stderr == ""  # no bar in a pipe
     assert (tmp_path / "runs/first/report.html").stat().st_size > 100_000
     other = [*FAST, "--seed", "7"]
@@ -61,7 +62,7 @@ def test_json_is_alone_on_stdout_and_the_command_repeats_it(table: Path, tmp_pat
     done = seepage("audit", "--data", "patients.csv", "--target", "target", "--json", *FAST, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    assert document["schema_version"] == 1
+    assert document["schema_version"] == 2
     assert document["cells"][0]["trials"] == 2
     assert Path(tmp_path, document["path"], "summary.json").read_text() == done.stdout
     words = document["command"].split()[1:]
@@ -89,7 +90,7 @@ def test_clinic_needs_no_network(tmp_path: Path) -> None:
         (["audit", "--data", "twice.csv", "--target", "y"], "more than one column named 'a'"),
         (["audit", "--data", "nan.csv", "--target", "y"], "NaN or infinite"),
         (["audit", "--data", "patients.csv", "--target", "target", "--batch-size", "500"], "larger than the smallest"),
-        (["audit", "--data", "patients.csv", "--target", "target", "--batch-size", "many"], "whole numbers"),
+        (["audit", "--data", "patients.csv", "--target", "target", "--batch-size", "many"], "must be a whole number"),
         (["audit", "--data", "patients.csv", "--target", "target", "--clients", "500"], "use fewer clients"),
         (["audit", "--data", "patients.csv", "--target", "target", "--model", "tabnt"], "Did you mean 'tabnet'"),
         (["audit", "--data", "patients.csv", "--target", "target", "--attacks", "gradient"], "gradient_matching"),
@@ -99,7 +100,7 @@ def test_clinic_needs_no_network(tmp_path: Path) -> None:
         (["audit", "--data", "patients.csv", "--schema", "other.toml"], "does not fit the table"),
         (["audit"], "Name it with --data, or in a plan"),
         (["audit", "--plan", "none.toml"], "There is no plan none.toml"),
-        (["audit", "--plan", "other.toml"], "Unknown key in the plan other.toml: 'columns'"),
+        (["audit", "--plan", "other.toml"], "Unknown setting of the study rows in the plan other.toml: 'columns'"),
         (["audit", "--data", "patients.csv", "--target", "target", "--defense", "gausian_noise"], "gaussian_noise'?"),
         (["audit", "--data", "patients.csv", "--target", "target", "--defense", "top_k:7"], "above 0 and at most 1"),
         (["audit", "--data", "patients.csv", "--target", "target", "--attacks", "dlg:step=7"], "Did you mean 'steps'"),

@@ -15,7 +15,7 @@ from seepage.data import clinic
 from seepage.data.request import Request
 from seepage.data.source import open_source
 from seepage.plans.registry import make, parts_of
-from seepage.results import Run, RowsCell, read_summary
+from seepage.results import Run, read_summary
 from seepage.results.rows import RowsSummary
 from seepage.runs import command_line, make_plan, open_sources
 from seepage.runs.task import run_task

@@ -13,6 +13,7 @@ from seepage.cli import compare, data, env, gate, plan, report, serve
 from seepage.cli.explain import explain
 from seepage.cli.grouped import GroupedCommand, GroupedGroup, OrderedGroup
 from seepage.cli.parts import parts_app
+from seepage.cli.reproduce import reproduce
 from seepage.cli.study import make_command
 from seepage.cli.usage import UsageError, told
 
@@ -50,6 +51,7 @@ app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("export")(compare.export)
 app.command("serve")(serve.serve)
+app.command("reproduce")(reproduce)
 app.add_typer(data.app, name="data")
 attacks = parts_app("attack")
 attacks.command("explain")(explain)

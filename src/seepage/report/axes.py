@@ -121,11 +121,12 @@ def _models(leaks: Sequence[Leak], parameters: Mapping[str, int]) -> Axis:
         return f"{shown} ({words.count(parameters[str(spec)])})" if known else shown
 
     name = words.name_of(tested[0]) if alike else "model"
+    ordered = sorted(tested, key=parameters.__getitem__) if known else tested
     return Axis(
         dimension="model",
         title="Model",
         axis=f"{name} (number of parameters)" if known else name,
-        steps=sorted(tested, key=lambda spec: parameters[spec]) if known else tested,
+        steps=ordered,
         tick=tick,
         said=lambda spec: words.spec(str(spec)),
         family=_same if alike else lambda spec: words.name_of(str(spec)),

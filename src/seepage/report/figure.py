@@ -1,8 +1,8 @@
 """Figures for the page: traces and axes as plain JSON, drawn there by plotly's basic bundle (scatter, bar, pie).
 
-A colour is named by its variable in report.css (``var(--attack)``), so a figure follows the page into dark mode and onto
-paper; fonts, margins and the look of axes are in report.js. Text that came from a table (column names) is escaped, since
-plotly reads a small HTML in its labels.
+A colour is named by its variable in report.css (``var(--attack)``), so a figure follows the page into dark mode and
+onto paper; fonts, margins and the look of axes are in report.js. Text that came from a table (column names) is escaped,
+since plotly reads a small HTML in its labels.
 """
 
 from __future__ import annotations

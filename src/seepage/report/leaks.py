@@ -87,11 +87,12 @@ class Leak:
 
 def leaks_of(summary: ReadRows) -> tuple[Leak, ...]:
     """Every tested setting, numbered in the order of the summary and named by what differs."""
-    places = [cell.place for cell in summary.cells]
+    cells: tuple[ReadResult, ...] = summary.cells
+    places = [cell.place for cell in cells]
     names = words.varying(places, otherwise=("batch_size", "attack"))
     return tuple(
         Leak(number=number, label=words.label(place, names), place=place, result=cell)
-        for number, (place, cell) in enumerate(zip(places, summary.cells, strict=True), start=1)
+        for number, (place, cell) in enumerate(zip(places, cells, strict=True), start=1)
     )
 
 

@@ -54,7 +54,9 @@ def level_of(result: Result, gain: Interval | None, *, reads_rows: bool = False)
     if beats_guessing(gain) or reads_rows:
         return Level.SOME
     spent = result.outcome == Outcome.BUDGET_SPENT.code  # with more steps it might have read more
-    unsure = spent or result.failed > 0 or gain is None or gain.low is None
+    # An interval that reaches up to a serious gain does not say that there is none.
+    wide = gain is None or gain.high is None or gain.high >= SERIOUS_GAIN
+    unsure = spent or result.failed > 0 or wide
     return Level.INCOMPLETE if unsure else Level.NOT_FOUND
 
 

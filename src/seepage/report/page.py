@@ -90,6 +90,7 @@ def _environment(folders: tuple[str, ...]) -> Environment:
         "score": words.score,
         "score_ends": words.score_ends,
         "count": words.count,
+        "size": words.size,
         "metric": words.metric,
         "defence": words.defence,
     }

@@ -90,6 +90,15 @@ def count(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def size(amount: float) -> str:
+    """An amount of bytes: ``101 kB``."""
+    for unit in ("B", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.3g}{SPACE}{unit}"
+        amount /= 1000
+    return f"{amount:,.3g}{SPACE}GB"
+
+
 def plural(amount: int, one: str, many: str = "") -> str:
     """``1 row``, ``2 rows``."""
     return f"{count(amount)}{SPACE}{one if amount == 1 else many or one + 's'}"

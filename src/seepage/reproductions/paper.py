@@ -45,12 +45,14 @@ class Word(Declared):
     Args:
         of: what of ours: a coordinate of a cell, a setting, or an option of a part (``attack.steps``).
         words: the paper's words by our values; a spec is looked up as it is, then by its name.
+        stand_ins: values of ours that are not the paper's, and only stand in for what it has.
         format: how a value without a word is written, such as ``.1f``.
         constant: the paper's word, whatever we have.
     """
 
     of: str = ""
     words: dict[str, str] = Field(default_factory=dict)
+    stand_ins: tuple[str, ...] = ()
     format: str = ""
     constant: str = ""
 

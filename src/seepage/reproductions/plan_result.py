@@ -200,6 +200,8 @@ def part_options(kind: str, spec: str, study: str) -> Mapping[str, str]:
 
 def shown(word: Word, ours: str) -> str:
     """The paper's word for a part, with the options that its spec sets beside it."""
+    if ours in word.stand_ins:
+        return f"{ours} (for {word.words[ours]})"
     if ours in word.words:
         return word.words[ours]
     spec = Spec.read(ours) if ":" in ours else Spec(ours, {})

@@ -16,7 +16,7 @@ COMPARED = {
     "rows": ("accuracy", "emr"),
     "vertical": ("accuracy", "emr"),
     "property": ("accuracy", "mse"),
-    "training": ("f1", "f1_published", "roc_auc"),
+    "training": ("f1", "f1_published", "roc_auc", "gain"),
 }
 
 
@@ -55,7 +55,7 @@ def compare(first: Summary, second: Summary) -> Comparison:
     found = []
     for place in one.keys() & two.keys():
         for metric in COMPARED[first.study]:
-            before, after = one[place].metrics.get(metric), two[place].metrics.get(metric)
+            before, after = _number(one[place], metric), _number(two[place], metric)
             if before is None or after is None:
                 continue
             clear = abs(after.mean - before.mean) > math.hypot(_spread(before), _spread(after))
@@ -70,6 +70,10 @@ def compare(first: Summary, second: Summary) -> Comparison:
 
 def _by_place(cells: Sequence[Result]) -> dict[tuple[tuple[str, Coordinate], ...], Result]:
     return {tuple(cell.place.items()): cell for cell in cells}
+
+
+def _number(cell: Result, metric: str) -> Interval | None:
+    return cell.metrics[metric] if metric in cell.metrics else cell.judged.get(metric)
 
 
 def _spread(interval: Interval) -> float:

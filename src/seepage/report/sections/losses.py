@@ -42,9 +42,7 @@ def losses(summary: VerticalSummary) -> LossView | None:
         return None
     places = [{name: getattr(entry, name) for name in _TRAINED} for entry in known]
     names = words.varying(places, otherwise=("defense",))
-    lines = tuple(
-        LossLine(words.label(place, names), entry.points) for place, entry in zip(places, known, strict=True)
-    )
+    lines = tuple(LossLine(words.label(place, names), entry.points) for place, entry in zip(places, known, strict=True))
     return LossView(lines, _figure(lines))
 
 

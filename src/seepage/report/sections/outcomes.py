@@ -25,7 +25,7 @@ class Ending:
 class Outcomes:
     """All endings."""
 
-    every: str
+    made: str
     failed: int
     endings: tuple[Ending, ...]
 
@@ -37,8 +37,9 @@ def outcomes(summary: Summary) -> Outcomes | None:
         amounts.update(cell.outcomes)
     if not amounts:
         return None
+    amount = sum(cell.trials for cell in summary.cells)
     return Outcomes(
-        every=trials(summary.study, sum(cell.trials for cell in summary.cells)),
+        made=f"{trials(summary.study, amount)} {'was' if amount == 1 else 'were'} made",
         failed=sum(cell.failed for cell in summary.cells),
         endings=tuple(_ending(code, amounts[code]) for code in sorted(amounts)),
     )

@@ -41,9 +41,7 @@ def promises(summary: RowsSummary) -> Promises | None:
         return None
     places = [dict(zip(_TRAINED, key, strict=True)) for key in groups]
     names = words.varying(places, always=("batch_size", "defense"))
-    lines = (
-        _line(words.label(place, names), group) for place, group in zip(places, groups.values(), strict=True)
-    )
+    lines = (_line(words.label(place, names), group) for place, group in zip(places, groups.values(), strict=True))
     return Promises(tuple(lines))
 
 

@@ -16,8 +16,8 @@ MEANINGS = {
     "the models than guessing does.",
     Level.SOME: "The attack names the right range more often than guessing does, but by less than 20 percentage "
     "points.",
-    Level.INCOMPLETE: "Nothing was found where the attack could be measured, but some parts of the plan failed or were "
-    "tried on one model only. That is not evidence of privacy.",
+    Level.INCOMPLETE: "Nothing was found where the attack could be measured, but some parts of the plan failed, or "
+    "there were too few target models to rule out a gain of 20 points. That is not evidence of privacy.",
     Level.NOT_FOUND: "No tested attack names the right range more often than guessing does. This is no proof of "
     "safety: it holds for these attacks, models and cuts and for the threat model below only.",
     Level.NOT_MEASURED: "No attack gave anything to score. A failed attack says nothing about privacy.",

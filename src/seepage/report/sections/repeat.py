@@ -63,6 +63,4 @@ def _about(summary: Summary) -> Lines:
     return tuple((name, text) for name, text in lines.items() if text)
 
 
-SECTION = Section(
-    name="repeat", title="How to repeat it", short="Repeat it", studies=(Summary,), place=96, view=repeat
-)
+SECTION = Section(name="repeat", title="How to repeat it", short="Repeat it", studies=(Summary,), place=96, view=repeat)

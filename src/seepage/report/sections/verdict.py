@@ -21,7 +21,8 @@ MEANINGS = {
     "20 percentage points more cells than a guess gets right.",
     Level.SOME: "The attack gets more right than guessing does, or read single rows whole, but the leak is limited.",
     Level.INCOMPLETE: "Nothing was found where the attack could be measured, but some parts of the plan or attacks "
-    "failed, ran out of their budget or were tried on one batch only. That is not evidence of privacy.",
+    "failed, ran out of their budget or were tried too few times to rule out a gain of 20 points. That is not evidence "
+    "of privacy.",
     Level.NOT_FOUND: "None of the tested attacks did better than guessing. This is no proof of safety: it holds for "
     "the tested attacks and settings and for the threat model below only.",
     Level.NOT_MEASURED: "No attack gave anything to score. A failed attack says nothing about privacy.",
