@@ -26,7 +26,8 @@ format: install
 	$(BIN)/ruff check --fix .
 
 docs: install ## the generated pages
-	$(BIN)/python docs/generate_cli.py
+	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/generate_results.py
 
 bench: install ## every benchmark, quick
 	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file --quick --json || exit 1; done

@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import polars as pl
 import pytest
@@ -17,7 +18,7 @@ from typer.core import TyperGroup
 
 from seepage.cli.main import app
 from seepage.data import clinic
-from seepage.reproductions import TABLES, main_table
+from seepage.reproductions import find_paper
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -98,16 +99,40 @@ def test_commands_that_are_too_long_to_run_are_understood() -> None:
             context = command.make_context(name, rest, parent=context)
         if name == "reproduce":
             paper, table = context.params["paper"], context.params["table"]
-            assert (table or main_table(paper)) in TABLES[paper], words
+            assert paper is None or find_paper(paper).table(table), words
 
 
-def test_the_command_reference_is_fresh() -> None:
-    spec = importlib.util.spec_from_file_location("generate_cli", ROOT / "docs" / "generate_cli.py")
+@pytest.fixture(scope="module")
+def generating() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert module.PAGE.read_text() == module.page(), "docs/reference/cli.md is stale: run `make docs`"
+    return module
+
+
+@pytest.mark.parametrize("page", ["cli", "settings", "summary", "parts"])
+def test_the_generated_reference_is_fresh(generating: ModuleType, page: str) -> None:
+    made = generating.PAGES[page]()
+    assert (generating.REFERENCE / f"{page}.md").read_text() == made, f"{page}.md is stale: run `make docs`"
+
+
+def test_every_command_has_a_page(generating: ModuleType) -> None:
+    """FINDINGS: a list by hand left out gate, compare, export, serve, plan and vertical."""
+    page = generating.cli()
+    for name in (
+        "gate",
+        "compare",
+        "export",
+        "serve",
+        "plan validate",
+        "plan show",
+        "audit vertical",
+        "train",
+        "report",
+    ):
+        assert f"## seepage {name}\n" in page
 
 
 def test_links_lead_somewhere() -> None:

@@ -23,7 +23,9 @@ _BANK = (
 def _written(file: Path, names: tuple[str, ...], rows: int, words: dict[str, tuple[str, ...]]) -> Path:
     random = np.random.default_rng(0)
     columns = {
-        name: random.integers(0, 60, rows) if name in _NUMBERS else random.choice(words.get(name, ("a", "b", "c")), rows)
+        name: random.integers(0, 60, rows)
+        if name in _NUMBERS
+        else random.choice(words.get(name, ("a", "b", "c")), rows)
         for name in names
     }
     pl.DataFrame(columns).write_csv(file)
@@ -44,7 +46,7 @@ def census(folder: Path, rows: int = 4000) -> Path:
 
 def bank(folder: Path, rows: int = 2200) -> Path:
     """Random people with Bank Marketing's columns."""
-    yes = {name: ("no", "yes") for name in ("default", "housing", "loan", "deposit")}
+    yes = dict.fromkeys(("default", "housing", "loan", "deposit"), ("no", "yes"))
     return _written(folder / "bank.csv", _BANK, rows, yes)
 
 

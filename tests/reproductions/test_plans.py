@@ -1,4 +1,4 @@
-"""The plans of figures run, on a small table with few steps. tests/audit/test_reproduce_plans.py has the others."""
+"""The plans of TabLeak's figures, which have no table: they run, on a small table with few steps."""
 
 from __future__ import annotations
 
@@ -10,27 +10,24 @@ import seepage
 from seepage.runs import read_plan
 from tests import cases
 
-ROOT = Path(__file__).parents[2] / "reproductions"
-PLANS = [ROOT / "tableak" / "network_size.toml", ROOT / "tableak" / "noise.toml"]
+ROOT = Path(__file__).parents[2] / "reproductions" / "tableak"
 SMALL = {"data": cases.frame(), "target": "target", "trials": 2, "clients": 2}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", PLANS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_plan_runs(path: Path, tmp_path: Path) -> None:
-    values = read_plan(path)
+@pytest.mark.parametrize("name", ["network_size", "noise"])
+def test_a_plan_runs(name: str) -> None:
+    values = read_plan(ROOT / f"{name}.toml")
     asked = len(values["models"]) * len(values.get("defenses", ["none"])) * len(values["attacks"])
     sizes = [size for size in values["batch_sizes"] if size <= 16] or [8]
-    small = SMALL | {"batch_sizes": sizes, "attack_options": {"steps": 2, "restarts": 2}, "out": tmp_path / "run"}
+    small = SMALL | {"batch_sizes": sizes, "attack_options": {"steps": "2", "restarts": "2"}}
     summary = seepage.audit(**(values | small))
     assert len(summary.cells) == asked * len(sizes)
-    assert all(cell["failed"] == 0 for cell in summary.cells)
-    page = (tmp_path / "run" / "report.html").read_text()
-    assert 'id="plot-defense"' in page or 'id="plot-model"' in page
+    assert all(cell.failed == 0 for cell in summary.cells)
 
 
 def test_the_networks_are_those_of_figure_8() -> None:
-    models = read_plan(ROOT / "tableak" / "network_size.toml")["models"]
+    models = read_plan(ROOT / "network_size.toml")["models"]
     assert [model.split(":")[1:] for model in models] == [
         ["width=50", "depth=1"], ["width=100", "depth=1"], ["width=100", "depth=2"], ["width=200", "depth=3"],
         ["width=400", "depth=3"],
@@ -38,5 +35,5 @@ def test_the_networks_are_those_of_figure_8() -> None:
 
 
 def test_the_noise_is_that_of_figures_4_to_7() -> None:
-    defenses = read_plan(ROOT / "tableak" / "noise.toml")["defenses"]
+    defenses = read_plan(ROOT / "noise.toml")["defenses"]
     assert [spec.rpartition(":")[2] for spec in defenses] == ["none", "0.001", "0.01", "0.1"]

@@ -1,17 +1,20 @@
-// Keeps the list of runs fresh while one is going on.
 "use strict";
+// Keeps what is shown of runs fresh: the list, or one run.
 async function refresh() {
   const answer = await fetch("/runs.json");
   if (!answer.ok) return;
-  for (const run of await answer.json()) {
-    const row = document.getElementById("run-" + run.name);
-    if (!row) { location.reload(); return; }
-    const state = run.finished ? "finished" : run.tasks ? `${run.done} of ${run.tasks} trainings` : "not finished";
-    row.querySelector(".state").textContent = state;
-    row.querySelector(".cells").textContent = run.cells;
-    const bar = row.querySelector("progress");
+  const runs = new Map((await answer.json()).map((run) => [run.name, run]));
+  const shown = [...document.querySelectorAll("[data-run]")];
+  if (document.getElementById("runs") && shown.length !== runs.size) return location.reload();
+  for (const place of shown) {
+    const run = runs.get(place.dataset.run);
+    const state = place.querySelector(".state");
+    if (!run || !state) continue;
+    if (run.report && !place.querySelector("a.report")) return location.reload();
+    state.textContent = run.progress;
+    place.querySelector(".cells").textContent = run.cells;
+    const bar = place.querySelector("progress");
     if (bar) bar.value = run.finished ? bar.max : run.done;
-    if (run.report && !row.querySelector("a")) location.reload();
   }
 }
 setInterval(refresh, 2000);

@@ -15,16 +15,17 @@ from contextlib import suppress
 from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qs, quote, unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
-from jinja2 import Environment, FileSystemLoader
+from markupsafe import Markup
 
 from seepage._core import InputError
-from seepage.results import Run
-from seepage.results.compare import compare
+from seepage.report.comparison import Compared, compared
+from seepage.report.run_state import RunState, reasons, run_state, run_states
+from seepage.report.templates import read, templates
+from seepage.results import Run, read_summary
+from seepage.results.reading import runs_below
 
-_HERE = Path(__file__).parent
 _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; connect-src 'self'; img-src data:; "
     "form-action 'self'; base-uri 'none'"
@@ -34,41 +35,6 @@ _REPORT_POLICY = (
     "form-action 'none'; base-uri 'none'"
 )
 LAST_PORT = 65535
-
-
-def runs_in(folder: Path) -> list[dict[str, Any]]:
-    """What is known of each run folder below a folder, the newest first."""
-    found = [_facts(path.parent) for path in folder.glob("*/run.json")]
-    return sorted(found, key=lambda facts: facts["changed"], reverse=True)
-
-
-def _facts(path: Path) -> dict[str, Any]:
-    """How far a run is. A file that is being written is not there yet, and that is fine."""
-    head = _head(path)
-    settings = head.get("settings")
-    finished = (path / "summary.json").exists()
-    done = sum(1 for _ in (path / "tasks").glob("*.json"))
-    files = [*(path / "records").glob("*.parquet"), *path.glob("*.json")]
-    return {
-        "name": path.name,
-        "dataset": str(head.get("dataset") or (settings.get("data") if isinstance(settings, dict) else "") or ""),
-        "kind": str(head.get("kind") or "audit"),
-        "finished": finished,
-        "tasks": tasks if isinstance(tasks := head.get("tasks"), int) else None,
-        "done": done,
-        "cells": sum(1 for _ in (path / "records").glob("*.parquet")),
-        "report": (path / "report.html").exists(),
-        "changed": max((file.stat().st_mtime for file in files if file.exists()), default=0.0),
-    }
-
-
-def _head(path: Path) -> dict[str, Any]:
-    """What run.json says; nothing if it is no run's, whoever wrote it."""
-    try:
-        head = Run(path).head()
-    except (InputError, OSError, UnicodeDecodeError):
-        return {}
-    return head if isinstance(head, dict) else {}
 
 
 class LocalPage(ThreadingHTTPServer):
@@ -106,7 +72,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             url = urlsplit(self.path)
         except ValueError:
-            return self._say(http.HTTPStatus.BAD_REQUEST, "This is no address.")
+            return self._say(http.HTTPStatus.BAD_REQUEST, "This address cannot be read.")
         asked = {key: values[0] for key, values in parse_qs(url.query).items()}
         if self.headers.get("Host") not in {f"{name}:{self.server.server_port}" for name in ("127.0.0.1", "localhost")}:
             return self._say(http.HTTPStatus.FORBIDDEN, "This page is for this machine only.")
@@ -116,16 +82,23 @@ class _Handler(BaseHTTPRequestHandler):
             return self._say(
                 http.HTTPStatus.FORBIDDEN, "Open the address that `seepage serve` printed: it holds the token."
             )
-        if url.path == "/":
-            return self._page("local.html", runs=runs_in(self.server.folder))
-        if url.path == "/runs.json":
-            return self._send(json.dumps(runs_in(self.server.folder)).encode(), "application/json")
-        if url.path == "/local.js":
-            return self._send((_HERE / "local.js").read_bytes(), "text/javascript; charset=utf-8")
-        if url.path == "/compare":
+        return self._answer(url.path, asked)
+
+    def _answer(self, path: str, asked: dict[str, str]) -> None:
+        room, _, name = path.removeprefix("/").partition("/")
+        if path == "/":
+            return self._page("local.html", runs=run_states(self.server.folder))
+        if path == "/runs.json":
+            states = [asdict(state) | {"progress": state.progress} for state in run_states(self.server.folder)]
+            return self._send(json.dumps(states).encode(), "application/json")
+        if path == "/local.js":
+            return self._send(read("local.js").encode(), "text/javascript; charset=utf-8")
+        if path == "/compare":
             return self._compare(asked.get("first", ""), asked.get("second", ""))
-        if url.path.startswith("/report/"):
-            return self._report(url.path.removeprefix("/report/"))
+        if room == "run":
+            return self._run_page(unquote(name))
+        if room == "report":
+            return self._report(unquote(name))
         return self._say(http.HTTPStatus.NOT_FOUND, "There is no such page.")
 
     def _is_token(self, text: str) -> bool:
@@ -144,40 +117,44 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def _run(self, name: str) -> Run | None:
-        """A run of the folder by its name; names that lead elsewhere are none."""
-        known = {path.parent.name: path.parent for path in self.server.folder.glob("*/run.json")}
+        """A run of the folder by its name; a name that leads elsewhere is none of them."""
+        known = {path.name: path for path in runs_below(self.server.folder)}
         return Run(known[name]) if name in known else None
 
+    def _run_page(self, name: str) -> None:
+        run = self._run(name)
+        if run is None:
+            return self._say(http.HTTPStatus.NOT_FOUND, "There is no such run.")
+        return self._page("run.html", run=run_state(run.path), reasons=reasons(run.path), broken=len(run.errors()))
+
     def _report(self, name: str) -> None:
-        run = self._run(unquote(name))
+        run = self._run(name)
         if run is None or not (run.path / "report.html").exists():
             return self._say(http.HTTPStatus.NOT_FOUND, "There is no such report.")
         # The report brings a policy of its own too, and the stricter one holds.
         return self._send((run.path / "report.html").read_bytes(), "text/html; charset=utf-8", policy=_REPORT_POLICY)
 
     def _compare(self, first: str, second: str) -> None:
-        one, two = self._run(first), self._run(second)
-        names = [
-            facts["name"] for facts in runs_in(self.server.folder) if facts["finished"] and facts["kind"] == "audit"
-        ]
-        found, wrong = None, ""
+        names = [state.name for state in run_states(self.server.folder) if state.finished and not state.problem]
+        both, problem = None, ""
         if first or second:
             try:
-                if one is None or two is None:
-                    raise InputError("Choose two runs of the list.")
-                found = asdict(compare(one.summary().cells, two.summary().cells))
+                both = self._compared(first, second)
             except InputError as error:
-                wrong = str(error)
-            except UnicodeDecodeError:
-                wrong = "The summary of one of these runs is no text."
-        return self._page("compare.html", names=names, first=first, second=second, found=found, wrong=wrong)
+                problem = str(error)
+        return self._page("compare.html", names=names, first=first, second=second, compared=both, problem=problem)
 
-    def _page(self, template: str, **values: Any) -> None:
-        environment = Environment(loader=FileSystemLoader(_HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-        environment.filters["path"] = lambda text: quote(str(text), safe="")
-        style = (_HERE / "report.css").read_text(encoding="utf-8")
-        values |= {"style": style, "folder": str(self.server.folder), "here": urlsplit(self.path).path}
-        text = environment.get_template(template).render(**values)
+    def _compared(self, first: str, second: str) -> Compared:
+        one, two = self._run(first), self._run(second)
+        if one is None or two is None:
+            raise InputError("Choose two runs of the list.")
+        return compared(read_summary(one), read_summary(two))
+
+    def _page(
+        self, template: str, **values: str | int | list[str] | RunState | list[RunState] | Compared | None
+    ) -> None:
+        where = {"folder": str(self.server.folder), "here": urlsplit(self.path).path}
+        text = templates().get_template(template).render(style=Markup(read("report.css")), **where, **values)
         self._send(text.encode(), "text/html; charset=utf-8")
 
     def _say(self, status: http.HTTPStatus, sentence: str) -> None:
@@ -198,5 +175,5 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(content)
 
-    def log_message(self, format: str, *arguments: Any) -> None:
+    def log_message(self, format: str, *arguments: object) -> None:
         """Nothing is logged: addresses hold the token."""

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
 from markupsafe import Markup
 
-from seepage.report import sections, words
+from seepage.report import sections
 from seepage.report.heading import heading_of
 from seepage.report.section import Section, all_sections
+from seepage.report.templates import read, templates
 from seepage.results import Run, Summary, read_summary
-
-_HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,7 @@ class Shown:
 
 def render(summary: Summary) -> str:
     """The report of a summary, as one self-contained HTML document."""
-    environment = _environment(tuple(sections.__path__))
+    environment = templates(tuple(sections.__path__))
     shown = []
     for section in all_sections():
         view = section.of(summary)
@@ -53,12 +51,6 @@ def write_report(run: Run) -> Path:
 
 
 @cache
-def read(name: str) -> str:
-    """A file of this room."""
-    return (_HERE / name).read_text(encoding="utf-8").strip()
-
-
-@cache
 def _digest(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
@@ -70,28 +62,3 @@ def _policy(scripts: list[str]) -> str:
         f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-
-
-@cache
-def _environment(folders: tuple[str, ...]) -> Environment:
-    """Where templates are: the skeleton here, those of sections in their folders."""
-    environment = Environment(
-        loader=ChoiceLoader([FileSystemLoader(_HERE), PrefixLoader({"section": FileSystemLoader(folders)})]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "percent": words.percent,
-        "ends": words.ends,
-        "point_ends": words.point_ends,
-        "points": words.points,
-        "score": words.score,
-        "score_ends": words.score_ends,
-        "count": words.count,
-        "size": words.size,
-        "metric": words.metric,
-        "defence": words.defence,
-    }
-    return environment

@@ -93,10 +93,10 @@ def count(value: float) -> str:
 def size(amount: float) -> str:
     """An amount of bytes: ``101 kB``."""
     for unit in ("B", "kB", "MB"):
-        if amount < 1000:
+        if amount < 999.5:
             return f"{amount:.3g}{SPACE}{unit}"
         amount /= 1000
-    return f"{amount:,.3g}{SPACE}GB"
+    return f"{amount:,.0f}{SPACE}GB"
 
 
 def plural(amount: int, one: str, many: str = "") -> str:

@@ -165,7 +165,7 @@ class PlanResult:
         unit = unit_of(self.paper.numbers, self.table.stands_in or self.table.number, metric)
         times = 100.0 if unit == "percent" else 1.0
         ends = (None, None) if number is None else (number.low, number.high)
-        reason = "" if number is not None else " ".join((cell.outcome.replace("_", " "), *cell.notes[:1]))
+        reason = "" if number is not None else ": ".join((cell.outcome.replace("_", " "), *cell.notes[:1]))
         differs = (*self.less, self.paper.data_differs.get(cell.dataset, ""))
         return Comparison(
             place=dict(self.place(cell) if place is None else place),

@@ -10,7 +10,7 @@ import polars as pl
 
 from seepage._core import InputError
 from seepage.results.interval import Interval
-from seepage.results.reading import read_summary
+from seepage.results.reading import check_form, read_summary
 from seepage.results.row_numbers import RowNumbers
 from seepage.results.store import Run
 from seepage.results.summary import Result
@@ -28,6 +28,7 @@ def export(run: Run, target: Path, what: What = "cells") -> int:
     """
     if target.exists():
         raise InputError(f"{target} exists already; choose another name or remove it.")
+    check_form(run)
     frame = _records(run) if what == "records" else pl.DataFrame(list(_lines(run, what)), infer_schema_length=None)
     try:
         with target.open("xb") as stream:

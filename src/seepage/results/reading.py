@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from seepage._core import InputError
 from seepage.results.property import PropertySummary
 from seepage.results.rows import RowsSummary
-from seepage.results.store import Run
+from seepage.results.store import STORE_VERSION, Run
 from seepage.results.summary import SCHEMA_VERSION, Summary
 from seepage.results.training import TrainingSummary
 from seepage.results.vertical import VerticalSummary
@@ -23,8 +23,23 @@ SUMMARIES: dict[str, type[Summary]] = {
 }
 
 
+def check_form(run: Run) -> None:
+    """Stop with one sentence if a run folder was written by a Seepage that stored runs in another form."""
+    head = run.head()
+    version = head.get("store_version")
+    # Before version 3, property inference and vertical training kept stores of their own, with a kind and no version.
+    if "kind" not in head and version in (None, STORE_VERSION):
+        return
+    later = isinstance(version, int) and version > STORE_VERSION
+    raise InputError(
+        f"The run {run.path} was written by {'a later' if later else 'an earlier'} version of Seepage, in a form that "
+        f"this version cannot read; {'read it with that version' if later else 'repeat it with another --out'}."
+    )
+
+
 def read_summary(run: Run) -> Summary:
     """The summary of a run folder."""
+    check_form(run)
     file = run.path / "summary.json"
     try:
         return parse_summary(file.read_bytes(), str(file))

@@ -38,9 +38,7 @@ class PartiesRead:
 def parties_read(summary: TrainingSummary) -> PartiesRead | None:
     """What was read; nothing if it was not measured."""
     known = tuple(
-        training
-        for training in trainings_of(summary)
-        if training.federated and any(training.values("privacy/"))
+        training for training in trainings_of(summary) if training.federated and any(training.values("privacy/"))
     )
     if not known:
         return None

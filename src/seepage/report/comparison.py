@@ -1,0 +1,70 @@
+"""Two runs side by side, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seepage.report.words import percent, points, score
+from seepage.results.compare import Difference, compare
+from seepage.results.summary import Summary
+
+LIMIT = 200  # lines; `seepage compare --json` has all
+_READ = {"accuracy": "cells read", "emr": "rows read exactly"}
+_NAMES = {
+    "rows": _READ,
+    "vertical": _READ,
+    "property": {"accuracy": "ranges named rightly", "mse": "squared error, in ranges"},
+    "training": {
+        "f1": "F1, rows the encoder never saw",
+        "f1_published": "F1, as published",
+        "roc_auc": "ROC AUC, rows the encoder never saw",
+        "gain": "cells read by the host beyond guessing",
+    },
+}
+_SHARES = {"accuracy", "emr", "gain"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One number of one setting in both runs."""
+
+    setting: str
+    what: str
+    first: str
+    second: str
+    change: str
+    clear: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """What differs, the largest change first, and how much only one run has."""
+
+    lines: tuple[Line, ...]
+    left_out: int
+    only_first: int
+    only_second: int
+
+
+def compared(first: Summary, second: Summary) -> Compared:
+    """Two runs of one study; other pairs are refused with a sentence."""
+    found = compare(first, second)
+    return Compared(
+        lines=tuple(_line(first.study, each) for each in found.differences[:LIMIT]),
+        left_out=max(len(found.differences) - LIMIT, 0),
+        only_first=len(found.only_first),
+        only_second=len(found.only_second),
+    )
+
+
+def _line(study: str, each: Difference) -> Line:
+    share = each.metric in _SHARES
+    shown = percent if share and each.metric != "gain" else points if share else score
+    return Line(
+        setting=each.cell,
+        what=_NAMES.get(study, {}).get(each.metric, each.metric),
+        first=shown(each.first),
+        second=shown(each.second),
+        change=f"{points(each.change)} points" if share else f"{each.change:+.3f}".replace("-", "−"),
+        clear=each.clear,
+    )

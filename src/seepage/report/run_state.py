@@ -1,0 +1,109 @@
+"""How far the runs of a folder are, read from the files that are there. Nothing is changed, and nothing is locked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from seepage._core import InputError
+from seepage.report.words import plural
+from seepage.results import Run, TaskDone
+from seepage.results.reading import check_form, runs_below
+from seepage.results.store import Head
+
+SMALL = 4096  # bytes: a task that could not be run has a short file, and only such a file is opened
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunState:
+    """What is known of a run folder.
+
+    Args:
+        problem: why its numbers cannot be read, in a sentence; empty if they can.
+        tasks: how many the plan has; None if that is not known.
+        done: how many of them are finished.
+        cells: record files.
+        changed: when a file of it last changed, in seconds.
+    """
+
+    name: str
+    study: str
+    dataset: str
+    command: str
+    begun: str
+    problem: str
+    finished: bool
+    report: bool
+    tasks: int | None
+    done: int
+    cells: int
+    changed: float
+
+    @property
+    def progress(self) -> str:
+        """How far it is, in words."""
+        if self.problem:
+            return "cannot be read"
+        if self.finished:
+            return "finished"
+        return "not finished" if self.tasks is None else f"{self.done} of {plural(self.tasks, 'task')} finished"
+
+
+def run_states(folder: Path) -> list[RunState]:
+    """Every run folder below a folder, the newest first."""
+    return sorted((run_state(path) for path in runs_below(folder)), key=lambda state: state.changed, reverse=True)
+
+
+def run_state(path: Path) -> RunState:
+    """How far a run is. A file that is being written is not there yet, and that is fine."""
+    head, problem = _head(path)
+    tasks = head.get("tasks")
+    records = list((path / "records").glob("*.parquet"))
+    done = list((path / "tasks").glob("*.json"))
+    return RunState(
+        name=path.name,
+        study=str(head.get("study") or ""),
+        dataset=str(head.get("dataset") or ""),
+        command=str(head.get("command") or ""),
+        begun=str(head.get("created") or "").replace("T", " ").replace("+00:00", " UTC"),
+        problem=problem,
+        finished=(path / "summary.json").exists(),
+        report=(path / "report.html").exists(),
+        tasks=tasks if isinstance(tasks, int) else None,
+        done=len(done),
+        cells=len(records),
+        changed=max((_changed(file) for file in [*records, *done, *path.glob("*.json")]), default=0.0),
+    )
+
+
+def _changed(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except FileNotFoundError:  # it was set aside, or replaced, since it was listed
+        return 0.0
+
+
+def _head(path: Path) -> tuple[Head, str]:
+    """What run.json says, and why the run cannot be read; whoever wrote it."""
+    try:
+        run = Run(path)
+        check_form(run)
+        return run.head(), ""
+    except OSError as error:
+        return {}, f"{path / 'run.json'} cannot be read: {error.strerror}."
+    except InputError as error:
+        return {}, str(error)
+
+
+def reasons(path: Path) -> list[str]:
+    """Why tasks of a run could not be run, each reason once."""
+    found: dict[str, None] = {}
+    for file in sorted((path / "tasks").glob("*.json")):
+        try:
+            if file.stat().st_size <= SMALL:
+                found[TaskDone.model_validate_json(file.read_bytes()).reason] = None
+        except (FileNotFoundError, ValidationError):  # being replaced, or damaged: the next look may see it
+            continue
+    return [reason for reason in found if reason]

@@ -1,0 +1,104 @@
+"""How much has to be touched to add something: a copy of the package is changed in just these places, and used."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import cases
+
+ROOT = Path(__file__).parents[2]
+AUDIT = (
+    "target='target', batch_sizes=(2,), trials=2, clients=2, exposure=0, attack_points=('initialized',), "
+    "attacks=('inverting_gradients:steps=2',)"
+)
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Path:
+    """A copy of the package that a test may change."""
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    cases.frame().write_csv(tmp_path / "table.csv")
+    return tmp_path
+
+
+def change(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+
+
+def python(house: Path, *words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=house, env=os.environ | {"PYTHONPATH": "src"}, capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_setting_is_its_declaration_and_the_code_that_uses_it(house: Path) -> None:
+    rows = house / "src/seepage/studies/rows"
+    change(
+        rows / "settings.py",
+        "    fixed_batch: Annotated[",
+        '    sharpness: Annotated[float, Field(gt=0), Option(help="How sharp.", group=TRAINING)] = 1.0\n'
+        "    fixed_batch: Annotated[",
+    )
+    change(
+        rows / "making.py",
+        "learning_rate=settings.learning_rate,",
+        "learning_rate=settings.learning_rate * settings.sharpness,",
+    )
+    assert "--sharpness" in python(house, "-m", "seepage", "audit", "--help")
+    (house / "plan.toml").write_text('data = "table.csv"\ntarget = "target"\nsharpness = 2.5\n')
+    assert "1 task" in python(house, "-m", "seepage", "plan", "validate", "plan.toml")
+    code = f"import seepage; print(seepage.audit('table.csv', {AUDIT}, sharpness=2.0).command)"
+    assert "--sharpness 2.0" in python(house, "-c", code)
+    python(house, "docs/generate.py")
+    for page in ("settings", "cli"):
+        assert "--sharpness" in (house / f"docs/reference/{page}.md").read_text()
+
+
+PART = """
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seepage.defenses.defense import Defense
+from seepage.models import Parameters
+
+
+@dataclass(frozen=True, kw_only=True)
+class Halved(Defense):
+    '''Half of the update is sent.'''
+
+    part: float = 0.5
+
+    def protect(self, update: Parameters, random: object) -> Parameters:
+        return {name: self.part * value for name, value in update.items()}
+"""
+
+
+def test_a_part_is_one_file_and_its_line(house: Path) -> None:
+    (house / "src/seepage/defenses/halved.py").write_text(PART)
+    parts = house / "src/seepage/plans/parts/defenses.py"
+    change(parts, "\nDEFENSES = (", "\nfrom seepage.defenses.halved import Halved\n\nDEFENSES = (")
+    change(
+        parts,
+        "DEFENSES = (\n",
+        'DEFENSES = (\n    Part(name="halved", make=Halved, works_on=("rows",), about="Half is sent.", main="part"),\n',
+    )
+    assert "halved\n    Half is sent.\n    works on: rows\n    options: part=0.5" in python(
+        house, "-m", "seepage", "defenses", "list"
+    )
+    code = f"import seepage; print(seepage.audit('table.csv', {AUDIT}, defense='halved:0.25').cells[0].defense)"
+    assert "halved:part=0.25" in python(house, "-c", code)
+    python(house, "docs/generate.py")
+    assert "`halved`" in (house / "docs/reference/parts.md").read_text()

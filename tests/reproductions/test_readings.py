@@ -1,0 +1,156 @@
+"""Tables that are not cells one by one: factors, differences, costs, curves, losses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from seepage.reproductions import Comparison, Workload, find_paper
+from seepage.reproductions.plan_result import PlanResult
+from seepage.reproductions.readings import READINGS
+from seepage.results import Interval
+from seepage.results.rows import RowsSummary
+from seepage.results.training import TrainingResult, TrainingSummary, Value
+from seepage.results.vertical import VerticalResult, VerticalSummary
+from tests.reproductions.imagined import imagined
+
+
+def result_of(paper: str, number: str, scale: float = 1.0) -> PlanResult:
+    whose = find_paper(paper)
+    return next(imagined(whose, whose.table(number), Workload(scale=scale)))
+
+
+def read(result: PlanResult) -> list[Comparison]:
+    return list(READINGS[result.table.reading](result))
+
+
+def grid(number: str) -> PlanResult:
+    """72 nets of which wide ones and those with GELU leak more, and those with LayerNorm are worth more."""
+    result = result_of("profiling", number)
+    assert isinstance(result.summary, RowsSummary)
+    cells = []
+    for cell in result.summary.cells:
+        leak = 0.1 + 0.2 * ("width=64" in cell.model) + 0.4 * ("gelu" in cell.model)
+        cells.append(cell.model_copy(update={"metrics": {"accuracy": Interval(leak, None, None)}}))
+    utility = [
+        entry.model_copy(update={"validation": {"roc_auc": 0.8 + 0.1 * ("layer" in entry.model)}})
+        for entry in result.summary.utility
+    ]
+    summary = result.summary.model_copy(update={"cells": tuple(cells), "utility": tuple(utility)})
+    return replace(result, summary=summary)
+
+
+def test_factors_are_means_over_all_other_parts() -> None:
+    cells = {(cell.metric, *cell.place.values()): cell for cell in read(grid("29")) if cell.place["batch"] == "8"}
+    adult = "Adult"
+    narrow, wide = cells["accuracy", adult, "8", "32"], cells["accuracy", adult, "8", "64"]
+    assert (narrow.ours, wide.ours) == (pytest.approx(0.3), pytest.approx(0.5))
+    assert narrow.trials == 24
+    modules = {(cell.metric, *cell.place.values()): cell for cell in read(grid("32"))}
+    assert modules["accuracy", adult, "8", "GELU"].ours == pytest.approx(0.1 + 0.2 / 3 + 0.4)
+    assert modules["utility", adult, "8", "LayerNorm"].ours == pytest.approx(0.9)
+
+
+def test_modules_are_ranked_from_the_least_leakage() -> None:
+    cells = [cell for cell in read(grid("35")) if cell.metric == "accuracy" and cell.place["batch"] == "8"]
+    assert [cell.place["rank"] for cell in cells] == [str(rank) for rank in range(1, 9)]
+    assert [cell.place["activation"] for cell in cells] == ["ReLU"] * 4 + ["GELU"] * 4
+
+
+def test_the_most_useful_nets_have_their_rank() -> None:
+    cells = [cell for cell in read(grid("44")) if cell.published is None]
+    assert len(cells) <= 5
+    assert all(cell.place["rank"].endswith("of 72") for cell in cells)
+    best = read(grid("44"))
+    assert [cell.ours for cell in best] == sorted((cell.ours for cell in best), key=lambda ours: -(ours or 0))
+
+
+def trained(result: PlanResult, values: dict[tuple[str, float], float]) -> PlanResult:
+    """The same with these F1 by method and probability."""
+    assert isinstance(result.summary, TrainingSummary)
+    cells = tuple(
+        cell.model_copy(
+            update={
+                "values": (
+                    Value(
+                        scope="quality/published/mean",
+                        metric="f1",
+                        runs=1,
+                        mean=values[cell.failure_method, cell.failure_probability],
+                    ),
+                )
+            }
+        )
+        for cell in result.summary.cells
+    )
+    return replace(result, summary=result.summary.model_copy(update={"cells": cells}))
+
+
+def test_absent_guests_are_compared() -> None:
+    f1 = {("none", 0.0): 0.9, ("cache", 0.2): 0.89, ("cache", 0.35): 0.88, ("cache", 0.5): 0.87}
+    f1 |= {("zeros", 0.2): 0.88, ("zeros", 0.35): 0.85, ("zeros", 0.5): 0.8}
+    cells = read(trained(result_of("tabvfl", "III", 0.01), f1))
+    bank = cells[:4]
+    assert [cell.published for cell in bank] == [1.51, 2.04, -2.71, -0.65]
+    assert [cell.ours for cell in bank] == pytest.approx([11 / 3, 7.0, -10.0, -3.0])
+    assert "1 of 8 runs" in bank[0].differs
+
+
+def test_guests_are_compared_in_percent_of_five() -> None:
+    result = result_of("tabvfl", "6.3")
+    assert isinstance(result.summary, TrainingSummary)
+
+    def with_f1(cell: TrainingResult) -> TrainingResult:
+        value = Value(scope="quality/published/mean", metric="f1", runs=1, mean=0.8 if cell.guests == 5 else 0.72)
+        return cell.model_copy(update={"values": (value,)})
+
+    summary = result.summary.model_copy(update={"cells": tuple(map(with_f1, result.summary.cells))})
+    cells = read(replace(result, summary=summary))
+    assert {round(cell.ours or 0, 6) for cell in cells} == {-10.0}
+    assert all("guests" not in cell.place for cell in cells)
+
+
+def test_costs_are_those_of_the_papers_epochs_and_batches() -> None:
+    cells = {cell.metric: cell for cell in read(result_of("tabvfl", "IV")) if cell.place["design"] == "TabVFL"}
+    assert {name: (cell.ours, cell.published) for name, cell in cells.items()} == {
+        "runtime_pretraining": (200.0, 194),
+        "network_pretraining": (pytest.approx(4.096), 30.38),
+        "runtime_finetuning": (200.0, 138),
+        "network_finetuning": (pytest.approx(4.096), 14.84),
+        "runtime_total": (400.0, 332),
+        "memory": (0.5, 14.73),
+    }
+    assert cells["memory"].place["data"] == "bank_marketing (for Rice MSC)"
+
+
+def test_batches_until_a_quality_and_a_quality_that_is_not_reached() -> None:
+    (reached,) = read(result_of("cafe", "5"))  # the PSNR of an imagined curve is a hundredth of its batches
+    assert (reached.ours, reached.published) == (3800.0, 6600)
+    (less,) = read(result_of("cafe", "5", 0.25))
+    assert (less.ours, less.published) == (2000.0, None)  # another bar than the paper's
+    assert "until 20 dB" in less.differs
+    result = result_of("cafe", "5", 0.125)
+    (missed,) = read(result)
+    assert missed.ours is None
+    assert missed.reason == "20 dB were not reached: 10.0 dB after 1,000 batches."
+
+
+def test_losses_stand_at_the_papers_batches_and_epsilons_are_told_apart() -> None:
+    cells = read(result_of("cafe", "11", 0.25))
+    noisy = [cell for cell in cells if cell.place.get("epsilon") == "0.1" and cell.metric == "train_loss"]
+    assert [cell.place["batches"] for cell in noisy][:2] == ["0", "250 (published: 1,000)"]
+    assert [cell.published for cell in noisy][:2] == [2.77, 2.69]
+    assert {cell.metric for cell in cells if cell.published is None} >= {"psnr", "correlation"}
+
+
+def test_a_cell_without_a_number_is_told() -> None:
+    result = result_of("cafe", "4")
+    assert isinstance(result.summary, VerticalSummary)
+    first: VerticalResult = result.summary.cells[0].model_copy(
+        update={"metrics": {}, "failed": 1, "trials": 1, "outcome": "not_applicable", "notes": ("It has no bias.",)}
+    )
+    summary = result.summary.model_copy(update={"cells": (first,)})
+    (cell,) = read(replace(result, summary=summary))
+    assert (cell.ours, cell.trials, cell.failed, cell.deviations) == (None, 0, 1, None)
+    assert cell.reason == "not applicable: It has no bias."

@@ -1,0 +1,75 @@
+"""Stored tables: what is written is read again, and what is wrong with a file is one sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from seepage._core import InputError
+from seepage.reproductions import Comparison, ReproducedTable, read_table
+from seepage.reproductions.stored import BYTES, PlanRun
+
+CELL = Comparison(place={"batch": "8"}, metric="accuracy", ours=0.5, trials=3, published=0.4, spread=0.1)
+RUN = PlanRun(plan="terms", study="vertical", settings={"people": 800}, seed=0, tables={}, created="", versions={})
+TABLE = ReproducedTable(
+    paper="cafe",
+    table="2",
+    title="CAFE and its competitors",
+    command="seepage reproduce cafe --table 2",
+    scale=0.25,
+    created="2026-11-17T00:00:00+00:00",
+    runs=(RUN,),
+    cells=(CELL,),
+)
+
+
+def test_what_is_stored_is_read_again(tmp_path: Path) -> None:
+    file = TABLE.store(tmp_path)
+    assert file == tmp_path / "cafe" / "2.json"
+    assert read_table(file) == TABLE
+
+
+def test_the_distance_to_the_paper_is_in_its_deviations() -> None:
+    assert CELL.deviations == pytest.approx(1.0)
+    assert CELL.model_copy(update={"spread": None}).deviations is None
+    assert CELL.model_copy(update={"ours": None}).deviations is None
+
+
+def changed(**values: object) -> str:
+    return json.dumps(json.loads(TABLE.model_dump_json()) | values)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{", "cannot be read"),
+        (changed(more=1), "more"),
+        (changed(version=2), "version"),
+        (changed(scale=7), "scale"),
+        (changed(title="x" * 500), "title"),
+        (changed(cells=[json.loads(CELL.model_dump_json()) | {"ours": "NaN"}]), "ours"),
+        ("[" * 100_000, "cannot be read"),
+    ],
+)
+def test_a_damaged_file_is_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    file = tmp_path / "2.json"
+    file.write_text(text)
+    with pytest.raises(InputError, match=sentence):
+        read_table(file)
+
+
+def test_files_that_are_too_large_or_not_there_are_one_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "2.json"
+    file.write_bytes(b" " * (BYTES + 1))
+    with pytest.raises(InputError, match="at most"):
+        read_table(file)
+    with pytest.raises(InputError, match="No such file"):
+        read_table(tmp_path / "3.json")
+
+
+def test_a_name_cannot_lead_elsewhere(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="file's name"):
+        TABLE.model_copy(update={"table": "../2"}).store(tmp_path)
+    assert list(tmp_path.iterdir()) == []
