@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: audit test test-slow install check format bench docs clean browser
+.PHONY: audit test test-slow test-portable install check format bench docs notebooks site dist clean browser
 
 audit: install ## audit Adult (or clinic where it cannot be fetched) and write a report
 	$(BIN)/seepage audit --data adult --fallback clinic --batch-size 1,8,32 --exposure 5 --attacks exact:restarts=5
@@ -14,6 +14,15 @@ test: install browser ## the default test suite, under 8 minutes on two cores
 
 test-slow: install browser ## the tests that take minutes
 	$(BIN)/python -m pytest -m slow
+
+NUMERIC := tests/_core tests/attacks tests/data tests/defenses tests/federation tests/metrics tests/models tests/results tests/studies tests/testing
+OTHERS  := ATEN_CPU_CAPABILITY=default ATEN_CPU_CAPABILITY=avx2 ATEN_CPU_CAPABILITY= MKL_CBWR=COMPATIBLE
+
+test-portable: install ## the numeric rooms as other processors would run them, with one and two threads
+	@for other in $(OTHERS); do for threads in 1 2; do \
+	  echo "== $$other, $$threads thread(s)"; \
+	  env $$other SEEPAGE_TEST_THREADS=$$threads $(BIN)/python -m pytest -q -n 2 $(NUMERIC) || exit 1; \
+	done; done
 
 check: install ## format, lint, types, import contract, generated docs
 	$(BIN)/ruff format --check .
@@ -28,6 +37,15 @@ format: install
 docs: install ## the generated pages
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/generate_results.py
+
+notebooks: install ## run the notebooks of the site and keep their outputs
+	$(BIN)/python docs/execute_notebooks.py
+
+site: install ## the documentation site, in build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+dist: install ## wheel and source archive, in dist
+	$(BIN)/python -m build --quiet --outdir dist .
 
 bench: install ## every benchmark, quick
 	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file --quick --json || exit 1; done

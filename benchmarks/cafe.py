@@ -29,7 +29,6 @@ from seepage.metrics import psnr
 from seepage.models import Learner, make_learner, scoped_randomness, tableak_mlp
 from seepage.observation import Space
 from seepage.observation.vertical import VerticalScene, VerticalUpdate
-from seepage.reproductions.cafe import digits
 from seepage.studies.vertical.workers import drawn
 
 TOLERANCE = 0.319
@@ -50,6 +49,12 @@ def main() -> None:
     if options.large:
         document["adult, 10,000 people"] = tables(10_000, 100, curve=False)
     print(json.dumps(document, indent=2))
+
+
+def digits(rows: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Pixels between 0 and 1, and what they show."""
+    table = drawn(open_source(Request(data="mnist_5k")).table, rows, np.random.default_rng(0))
+    return torch.from_numpy(table.numbers.astype(np.float32)), torch.from_numpy(table.target)
 
 
 def pictures(rows: int, neurons: int, batch: int = 40) -> dict[str, float]:

@@ -1,44 +1,69 @@
-"""A realistic summary for the tests of the report, made the way an audit makes one: records, then cells."""
+"""Realistic summaries of all four studies, made the way runs make them: records, then cells."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from html.parser import HTMLParser
 
 from seepage._core import Streams
+from seepage.report import words
 from seepage.results import (
     ATTACK,
     BASELINES,
-    SCHEMA_VERSION,
     WHOLE,
     Cell,
+    Interval,
     Measure,
+    PropertyCell,
     Record,
+    RowsCell,
     Summary,
-    summarise_cells,
+    TrainingCell,
+    Trials,
+    VerticalCell,
 )
+from seepage.results.property import (
+    EPOCHS,
+    NAMED,
+    SHARE,
+    SHARE_HIGH,
+    SHARE_LOW,
+    SHARE_TRUE,
+    SURE,
+    TRUE,
+    ModelsMade,
+    PropertySummary,
+    property_result,
+)
+from seepage.results.rows import Exposure, RowsSummary, Utility, rows_results
+from seepage.results.summary import Column, Dataset, LeftOut, ThreatModel
+from seepage.results.training import MODEL, TrainingSummary, training_result
+from seepage.results.vertical import Losses, VerticalSummary, vertical_results
 
-COLUMNS: list[dict[str, Any]] = [
-    {"name": "age", "kind": "numeric", "cardinality": None, "sensitive": False},
-    {"name": "diagnosis", "kind": "categorical", "cardinality": 12, "sensitive": True},
-    {"name": "blood_pressure", "kind": "numeric", "cardinality": None, "sensitive": False},
-    {"name": "smoker", "kind": "binary", "cardinality": 2, "sensitive": True},
-    {"name": "ward", "kind": "categorical", "cardinality": 7, "sensitive": False},
-    {"name": "length_of_stay", "kind": "numeric", "cardinality": None, "sensitive": False},
-]
+HOSTILE = '</script><script>alert(1)</script><b onclick="x">&amp;'
+COLUMNS = (
+    Column(name="age", kind="numeric"),
+    Column(name="diagnosis", kind="categorical", cardinality=12, sensitive=True),
+    Column(name="blood_pressure", kind="numeric"),
+    Column(name="smoker", kind="binary", cardinality=2, sensitive=True),
+    Column(name="ward", kind="categorical", cardinality=7),
+    Column(name="length_of_stay", kind="numeric"),
+)
 GUESSES = {"prior": 0.56, "uniform": 0.24, "marginal": 0.41}
 METRICS = ("accuracy_num", "accuracy_cat", "emr_90", "emr_80", "rmse", "nearest_distance", "likelihood_num",
            "likelihood_cat", "accuracy_tableak")  # fmt: skip
+LEVELS = {1: (0.99, 1.0), 8: (0.9, 0.675), 32: (0.68, 0.06)}
+POINTS = {"untrained": (0.0, 0.0), "best": (6.5, -0.12)}
 
 
-def a_cell(**changes: Any) -> Cell:
+def a_cell(**changes: object) -> RowsCell:
     """One tested setting; name the coordinates that differ."""
-    usual = {
+    usual: dict[str, object] = {
         "dataset": "clinic", "protocol": "fedsgd", "model": "mlp", "batch_size": 8,
         "attack_point": "untrained", "attack": "tableak", "defense": "none",
     }  # fmt: skip
-    return Cell(**(usual | changes))
+    return RowsCell(**(usual | changes))  # type: ignore[arg-type]
 
 
 def a_record(
@@ -51,15 +76,18 @@ def a_record(
     rows: int = 8,
     outcome: str = "ok",
     exposure: float = 0.0,
-    columns: Sequence[dict[str, Any]] = COLUMNS,
-    guesses: dict[str, float] = GUESSES,
+    columns: Sequence[Column] = COLUMNS,
+    guesses: Mapping[str, float] = GUESSES,
 ) -> Record:
     """One attacked batch. An outcome other than ``ok`` and ``budget_spent`` has nothing to score."""
     random = Streams(3).child(cell.id).numpy(repeat, client)
-    near: Callable[[float], float] = lambda centre: min(max(centre + random.normal(0, 0.03), 0.0), 1.0)  # noqa: E731
+
+    def near(centre: float) -> float:
+        return min(max(centre + random.normal(0, 0.03), 0.0), 1.0)
+
     values: dict[Measure, float] = {}
     if outcome in ("ok", "budget_spent"):
-        numeric = any(column["kind"] == "numeric" for column in columns)
+        numeric = any(column.kind == "numeric" for column in columns)
         values[Measure(ATTACK, WHOLE, "accuracy")] = 1.0 if exact == 1 else near(accuracy)
         values[Measure(ATTACK, WHOLE, "emr")] = math.floor(exact * rows + random.uniform()) / rows
         for name in METRICS:
@@ -68,22 +96,18 @@ def a_record(
         for name in BASELINES:
             values[Measure(name, WHOLE, "accuracy")] = near(guesses[name])
         for place, column in enumerate(columns):
-            values[Measure(ATTACK, column["name"], "accuracy")] = near(accuracy - 0.06 * (place % 5))
+            values[Measure(ATTACK, column.name, "accuracy")] = near(accuracy - 0.06 * (place % 5))
             for name in BASELINES:
-                values[Measure(name, column["name"], "accuracy")] = near(guesses[name] + 0.05 * (place % 3))
+                values[Measure(name, column.name, "accuracy")] = near(guesses[name] + 0.05 * (place % 3))
     return Record(
         cell=cell, repeat=repeat, client=client, round=0, exposure=exposure, rows=rows, outcome=outcome,
         seconds=1.5, values=values,
     )  # fmt: skip
 
 
-def records_of(cell: Cell, trials: int = 10, **settings: Any) -> list[Record]:
+def records_of(cell: Cell, trials: int = 10, **settings: object) -> list[Record]:
     """Several attacked batches of one setting."""
-    return [a_record(cell, repeat=trial // 5, client=trial % 5, **settings) for trial in range(trials)]
-
-
-LEVELS = {1: (0.99, 1.0), 8: (0.9, 0.675), 32: (0.68, 0.06)}
-POINTS = {"untrained": (0.0, 0.0), "best": (6.5, -0.12)}
+    return [a_record(cell, repeat=n // 5, client=n % 5, **settings) for n in range(trials)]  # type: ignore[arg-type]
 
 
 def usual_records() -> Iterator[Record]:
@@ -102,18 +126,25 @@ def usual_records() -> Iterator[Record]:
                 yield from records_of(cell, 2, rows=batch, outcome="diverged", exposure=exposure)
 
 
-def a_utility(batch: int, point: str, repeat: int, validation: dict[str, float | None]) -> dict[str, Any]:
+def trials_of(records: Sequence[Record]) -> list[Trials]:
+    """The records cell by cell."""
+    cells = dict.fromkeys(record.cell for record in records)
+    return [Trials.of([record for record in records if record.cell == cell]) for cell in cells]
+
+
+def a_utility(batch: int, point: str, repeat: int, validation: dict[str, float | None], **changes: object) -> Utility:
     """Model quality at one moment of one repeat."""
     exposure = POINTS.get(point, (1.0, 0.0))[0]
-    entry: dict[str, Any] = {
-        "protocol": "fedsgd", "model": "mlp", "batch_size": batch, "attack_point": point, "repeat": repeat,
-        "round": round(40 * exposure) + repeat,
-        "exposure": {"min": exposure, "mean": exposure, "max": exposure}, "validation": validation,
+    usual: dict[str, object] = {
+        "dataset": "clinic", "protocol": "fedsgd", "model": "mlp", "defense": "none", "batch_size": batch,
+        "attack_point": point, "repeat": repeat, "parameters": 3000, "round": round(40 * exposure) + repeat,
+        "exposure": Exposure(min=exposure, mean=exposure, max=exposure), "validation": validation,
+        "test": validation if point == "best" else None,
     }  # fmt: skip
-    return entry | ({"test": dict(validation)} if point == "best" else {})
+    return Utility.model_validate(usual | changes)
 
 
-def usual_utility() -> list[dict[str, Any]]:
+def usual_utility() -> list[Utility]:
     """Two repeats of every batch size and moment of ``usual_records``."""
     return [
         a_utility(batch, point, repeat, {"loss": 0.7 - lift, "accuracy": 0.5 + lift, "roc_auc": 0.52 + 1.1 * lift})
@@ -123,66 +154,268 @@ def usual_utility() -> list[dict[str, Any]]:
     ]
 
 
-def a_summary(
-    records: Sequence[Record] | None = None, columns: Sequence[dict[str, Any]] = COLUMNS, **changes: Any
-) -> Summary:
-    """A whole summary; ``changes`` replace fields of the document."""
-    cells = summarise_cells(list(usual_records()) if records is None else records, columns)
-    document = {
-        "schema_version": SCHEMA_VERSION,
+def a_dataset(columns: Sequence[Column] = COLUMNS, **changes: object) -> Dataset:
+    """The data set's part of a summary."""
+    usual: dict[str, object] = {
+        "name": "clinic", "rows": 12000, "target": "died", "task": "binary", "columns": tuple(columns),
+        "dropped": (LeftOut(name="patient_id", reason="a different value in every row"),),
+        "notes": ("3 % of the cells were empty.",), "digest": "a1b2c3d4e5f60718",
+    }  # fmt: skip
+    return Dataset.model_validate(usual | changes)
+
+
+def head_of(columns: Sequence[Column] = COLUMNS) -> dict[str, object]:
+    """What the summaries of all studies have."""
+    return {
         "name": "clinic-2031",
-        "path": None,
+        "created": "2031-05-06T07:08:09+00:00",
         "seed": 7,
-        "versions": {
-            "seepage": "0.1.0",
-            "python": "3.11.9",
-            "torch": "2.13.0",
-            "numpy": "2.4.6",
-            "polars": "2.1.0",
-        },
-        "settings": {
-            "batch_sizes": [1, 8, 32],
-            "deviation": "client",
-            "schema": {"categories": ["SECRET-7731"]},
-        },
+        "versions": {"seepage": "0.1.0", "python": "3.11.9", "torch": "2.13.0"},
+        "settings": {"seed": 7, "deviation": "client", "schema": {"columns": [{"categories": ["SECRET-7731"]}]}},
         "command": "seepage audit --data clinic --batch-size 1,8,32 --seed 7",
         "dataset": a_dataset(columns),
-        "threat_model": {
-            "adversary": ["An honest-but-curious server that follows the protocol and keeps what it receives."],
-            "sees": ["The global model before each round.", "Every client's update, one client at a time."],
-            "knows": ["The columns' names, kinds, categories and ranges.", "The batch size.", "The labels."],
-            "does_not_know": ["Any row.", "The clients' means and standard deviations."],
-        },
-        "cells": cells,
-        "utility": usual_utility() if records is None else [],
-        "not_tested": [
-            "Secure aggregation.",
-            "A server that changes the model to make it leak more.",
-            "Defences.",
-        ],
+        "threat_model": ThreatModel(
+            adversary=("An honest-but-curious server that follows the protocol and keeps what it receives.",),
+            sees=("The global model before each round.", "Every client's update, one client at a time."),
+            knows=("The columns' names, kinds, categories and ranges.", "The batch size.", "The labels."),
+            does_not_know=("Any row.", "The clients' means and standard deviations."),
+        ),
+        "not_tested": ("Secure aggregation.", "A server that changes the model to make it leak more.", "Defences."),
     }
-    return Summary(document | changes)
 
 
-def a_dataset(columns: Sequence[dict[str, Any]] = COLUMNS, task: str = "binary") -> dict[str, Any]:
-    """The data set's part of a summary."""
-    return {
-        "name": "clinic", "rows": 12000, "target": "died", "task": task, "columns": list(columns),
-        "dropped": [{"name": "patient_id", "reason": "a different value in every row"}],
-        "notes": ["3 % of the cells were empty."],
-    }  # fmt: skip
+def a_summary(
+    records: Sequence[Record] | None = None, columns: Sequence[Column] = COLUMNS, **changes: object
+) -> RowsSummary:
+    """A summary of clients' updates; ``changes`` replace its fields."""
+    every = list(usual_records()) if records is None else list(records)
+    own: dict[str, object] = {
+        "cells": rows_results(trials_of(every), columns),
+        "utility": usual_utility() if records is None else (),
+    }
+    return RowsSummary.model_validate(head_of(columns) | own | changes)
 
 
-def many_columns(amount: int = 220) -> list[dict[str, Any]]:
+def many_columns(amount: int = 220) -> list[Column]:
     """A wide table."""
     kinds = ("numeric", "categorical", "binary")
     cardinality = (None, 9, 2)
     return [
-        {
-            "name": f"measurement_{i:03d}",
-            "kind": kinds[i % 3],
-            "cardinality": cardinality[i % 3],
-            "sensitive": i % 40 == 3,
-        }
+        Column(
+            name=f"measurement_{i:03d}", kind=kinds[i % 3], cardinality=cardinality[i % 3], sensitive=i % 40 == 3
+        )
         for i in range(amount)
+    ]  # fmt: skip
+
+
+def a_vertical_cell(**changes: object) -> VerticalCell:
+    """One setting of vertical learning."""
+    usual: dict[str, object] = {
+        "dataset": "clinic", "model": "mlp", "people": 60, "batch_size": 5, "batches": 66,
+        "attack_point": "initialized", "attack": "cafe_closed_form", "defense": "none",
+    }  # fmt: skip
+    return VerticalCell(**(usual | changes))  # type: ignore[arg-type]
+
+
+def vertical_records(cell: VerticalCell, trials: int = 3, **settings: object) -> list[Record]:
+    """Recoveries of everyone's rows, with what the equations fix."""
+    records = records_of(cell, trials, rows=cell.people, **settings)
+    more = {Measure(ATTACK, WHOLE, "psnr"): 140.0, Measure(ATTACK, WHOLE, "determined"): 1.0}
+    return [
+        Record(
+            cell=cell, repeat=number, rows=cell.people, outcome=record.outcome, seconds=0.2,
+            note=f"{cell.people} rows are determined.", values={**record.values, **more} if record.values else {},
+        )
+        for number, record in enumerate(records)
+    ]  # fmt: skip
+
+
+def vertical_losses(defense: str, end: float, **changes: object) -> Losses:
+    """A falling loss."""
+    points = tuple((6 * step, 0.7 - (0.7 - end) * step / 11) for step in range(12))
+    usual: dict[str, object] = {
+        "dataset": "clinic", "model": "mlp", "people": 60, "batch_size": 5, "defense": defense,
+        "learning_rate": 0.01, "points": points,
+    }  # fmt: skip
+    return Losses.model_validate(usual | changes)
+
+
+def a_vertical_summary(records: Sequence[Record] | None = None, **changes: object) -> VerticalSummary:
+    """A summary of vertical gradients: without a defence everything is read, with one less."""
+    usual = [
+        *vertical_records(a_vertical_cell(), accuracy=1.0, exact=1.0),
+        *vertical_records(a_vertical_cell(defense="fake_gradients"), accuracy=0.7, exact=0.0),
     ]
+    own: dict[str, object] = {
+        "cells": vertical_results(trials_of(usual if records is None else records), COLUMNS),
+        "losses": (vertical_losses("none", 0.11), vertical_losses("fake_gradients", 0.32)) if records is None else (),
+        "command": "seepage audit vertical --data clinic --people 60",
+        "settings": {"seed": 7, "people": 60},
+    }
+    return VerticalSummary.model_validate(head_of() | own | changes)
+
+
+def a_property_cell(**changes: object) -> PropertyCell:
+    """One meta-model."""
+    usual: dict[str, object] = {
+        "dataset": "clinic", "property_text": "sex == 'female'", "observed": "weights", "classes": 4, "loss": "sor",
+        "reader": "paths",
+    }  # fmt: skip
+    return PropertyCell(**(usual | changes))  # type: ignore[arg-type]
+
+
+def property_records(cell: PropertyCell, right: float, targets: int = 40, *, share: bool = False) -> list[Record]:
+    """Target models; of so many the range is named rightly, of the others the next one is named."""
+    records = []
+    for number in range(targets):
+        true = number % cell.classes
+        named = true if number < round(right * targets) else (true + 1) % cell.classes
+        values = {TRUE: float(true), NAMED: float(named), SURE: 0.8, EPOCHS: 40.0}
+        if share:
+            truth = (true + 0.5) / cell.classes
+            values |= {SHARE: truth + 0.02, SHARE_LOW: truth - 0.03, SHARE_HIGH: truth + 0.07, SHARE_TRUE: truth}
+        records.append(Record(cell=cell, client=number, rows=900, outcome="ok", values=values))
+    return records
+
+
+def models_made(defense: str = "none", **changes: object) -> ModelsMade:
+    """The models behind cells."""
+    usual: dict[str, object] = {
+        "dataset": "clinic", "defense": defense, "shadows": 400, "targets": 40, "rejected": 3, "accuracy": 0.91,
+        "balanced_accuracy": 0.74, "above_90_percent": 0.6, "target_accuracy": Interval(0.9, 0.88, 0.92),
+        "target_balanced_accuracy": Interval(0.73, 0.7, 0.76), "rows_held": 900, "rows_trained": 900,
+        "rows_repeated": 0.0,
+    }  # fmt: skip
+    return ModelsMade.model_validate(usual | changes)
+
+
+def usual_property_records() -> list[Record]:
+    """Two cuts and two losses without a defence, one cut with one."""
+    return [
+        *property_records(a_property_cell(classes=2), 0.95),
+        *property_records(a_property_cell(), 0.8, share=True),
+        *property_records(a_property_cell(loss="coral"), 0.6),
+        *property_records(a_property_cell(defense="weight_noise:deviation=0.1"), 0.25),
+    ]
+
+
+def a_property_summary(records: Sequence[Record] | None = None, **changes: object) -> PropertySummary:
+    """A summary of property inference."""
+    every = usual_property_records() if records is None else records
+    own: dict[str, object] = {
+        "cells": [property_result(trials) for trials in trials_of(every)],
+        "models": (models_made(), models_made("weight_noise:deviation=0.1", epsilon=3.21, delta=1e-5)),
+        "command": "seepage audit property --data clinic --property \"sex == 'female'\"",
+        "settings": {"seed": 7, "property_text": "sex == 'female'"},
+    }
+    return PropertySummary.model_validate(head_of() | own | changes)
+
+
+def a_training_cell(**changes: object) -> TrainingCell:
+    """One design."""
+    usual: dict[str, object] = {"dataset": "clinic", "design": "tabvfl", "guests": 2}
+    return TrainingCell(**(usual | changes))  # type: ignore[arg-type]
+
+
+def training_record(cell: TrainingCell, repeat: int, *, quality: float, privacy: bool) -> Record:
+    """One training with its quality, cost, messages, and what the parties read."""
+    lift = 0.004 * repeat
+    values = {("cost", "memory_mb"): 12.0}
+    for phase, epochs in (("pretraining", 2), ("fine-tuning", 3)):
+        values |= {(f"cost/{phase}", "seconds"): 4.5, (f"cost/{phase}", "epochs"): float(epochs)}
+        values |= {(f"bytes/{phase}", "gradients"): 2.4e6, (f"bytes/{phase}", "intermediate results"): 3.6e6}
+        values |= {(f"epoch/{phase}/{k}", "validation"): 0.6 - 0.05 * k for k in range(epochs)}
+    for variant, more in (("published", 0.02), ("honest", 0.0)):
+        for predictor in ("mean", "XGBoost", "MLP"):
+            scope = f"quality/{variant}/{predictor}"
+            values |= {(scope, metric): quality + more + lift for metric in ("accuracy", "f1", "roc_auc")}
+    if privacy:
+        read = "privacy/cells read by the host"
+        values |= {(read, "as sent"): 0.38, (read, "with as many known rows as columns"): 0.98, (read, "guessing"): 0.6}
+        values["privacy/labels from gradients", "AUC by norm"] = 0.77 + lift
+    return Record(
+        cell=cell, repeat=repeat, rows=400, outcome="ok", seconds=9.0,
+        values={Measure(MODEL, *name): value for name, value in values.items()},
+    )  # fmt: skip
+
+
+def trainings(cell: TrainingCell, quality: float, runs: int = 3, *, privacy: bool = True) -> list[Record]:
+    """Several runs of a design."""
+    return [training_record(cell, repeat, quality=quality, privacy=privacy) for repeat in range(runs)]
+
+
+def usual_trainings() -> list[Record]:
+    """Two designs, an ablation, and one with absent guests."""
+    return [
+        *trainings(a_training_cell(), 0.85),
+        *trainings(a_training_cell(design="central"), 0.9, privacy=False),
+        *trainings(a_training_cell(phases="no pretraining"), 0.8),
+        *trainings(a_training_cell(failure_probability=0.5, failure_method="cache"), 0.7),
+    ]
+
+
+def a_training_summary(records: Sequence[Record] | None = None, **changes: object) -> TrainingSummary:
+    """A summary of vertical training."""
+    every = usual_trainings() if records is None else records
+    columns = tuple(c.model_copy(update={"dataset": f"guest{i % 2 + 1}"}) for i, c in enumerate(COLUMNS))
+    own: dict[str, object] = {
+        "cells": [training_result(trials) for trials in trials_of(every)],
+        "command": "seepage train --data clinic --guests 2",
+        "settings": {"seed": 7, "guests": 2, "tables": {}},
+        "dataset": a_dataset(columns, task="classification"),
+    }
+    return TrainingSummary.model_validate(head_of() | own | changes)
+
+
+def every_study() -> dict[str, Summary]:
+    """One summary of each study."""
+    return {
+        "rows": a_summary(),
+        "vertical": a_vertical_summary(),
+        "property": a_property_summary(),
+        "training": a_training_summary(),
+    }
+
+
+def plain(text: str) -> str:
+    """The text with ordinary spaces, as a person would type it."""
+    return text.replace(words.SPACE, " ")
+
+
+class Reader(HTMLParser):
+    """What a browser would make of a page: its elements, what they load, and the text outside scripts."""
+
+    LOADING = frozenset({"src", "href", "srcset", "data", "poster", "action", "background"})
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self._inside: str | None = None
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self._inside = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = None
+
+    def handle_data(self, data: str) -> None:
+        if self._inside not in ("script", "style"):
+            self.words.append(data)
+
+    def count(self, tag: str) -> int:
+        return sum(name == tag for name, _ in self.elements)
+
+    @property
+    def text(self) -> str:
+        return plain(" ".join(" ".join(self.words).split()))
+
+    @property
+    def sections(self) -> list[str]:
+        return [str(attributes["id"]) for tag, attributes in self.elements if tag == "section"]
+
+    @property
+    def loads(self) -> set[str]:
+        return {v or "" for _, attributes in self.elements for key, v in attributes.items() if key in self.LOADING}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -12,37 +10,64 @@ from typer.testing import CliRunner
 
 from seepage._core import InputError
 from seepage.cli.main import app
-from seepage.results import Run, Summary
+from seepage.results import Run, Summary, read_summary
 from seepage.results.export import export
-from seepage.results.property import read_property
-from seepage.results.vertical import Value, VerticalCell, VerticalRun, read_vertical
-from tests.report.example import a_cell, a_summary, records_of
-
-CELL = VerticalCell(dataset="clinic", design="tabvfl", guests=2)
+from seepage.results.reading import check_form, parse_summary
+from seepage.results.store import STORE_VERSION
+from tests.report.example import a_cell, a_summary, every_study, records_of
 
 
-def a_run(folder: Path, summary: str = "") -> Run:
-    run = Run.create(folder, {})
+def a_run(folder: Path, summary: str = "", **head: object) -> Run:
+    run = Run.create(folder, dict(head))  # type: ignore[arg-type]
     run.write("summary.json", summary or a_summary(records_of(a_cell(), 2)).to_json())
     return run
 
 
-@pytest.mark.parametrize(("kind", "said"), [("property", "property inference"), ("vertical", "vertical training")])
-@pytest.mark.parametrize("command", ["gate", "compare", "export"])
-def test_commands_for_audits_refuse_other_runs(tmp_path: Path, kind: str, said: str, command: str) -> None:
-    folder = str(a_run(tmp_path / "run", json.dumps({"kind": kind, "schema_version": 1, "cells": [{}]})).path)
+@pytest.mark.parametrize("summary", every_study().values(), ids=every_study())
+def test_what_was_written_is_read_back(tmp_path: Path, summary: Summary) -> None:
+    assert read_summary(a_run(tmp_path / "run", summary.to_json(), store_version=STORE_VERSION)) == summary
+
+
+OLD_FORMS = {
+    "an audit of rows": {"store_version": 2, "dataset": "adult"},
+    "property inference": {"kind": "property", "settings": {}},
+    "vertical training": {"kind": "vertical", "settings": {}},
+}
+
+
+@pytest.mark.parametrize("head", OLD_FORMS.values(), ids=OLD_FORMS)
+@pytest.mark.parametrize("command", ["report", "compare", "export", "records", "gate"])
+def test_a_run_of_an_earlier_form_is_one_sentence(tmp_path: Path, head: dict[str, object], command: str) -> None:
+    folder = str(a_run(tmp_path / "run", json.dumps({"schema_version": 1, "cells": []}), **head).path)
     words = {
-        "gate": ["--run", folder, "--max-emr", "0"],
-        "compare": [folder, folder],
-        "export": [folder, str(tmp_path / "x.csv")],
+        "report": ["report", folder],
+        "gate": ["gate", "--run", folder, "--max-emr", "0"],
+        "compare": ["compare", folder, folder],
+        "export": ["export", folder, str(tmp_path / "x.csv")],
+        "records": ["export", folder, str(tmp_path / "x.csv"), "--what", "records"],
     }
-    with pytest.raises(InputError, match=f"is of {said}; gate, compare and export read audits"):
-        CliRunner().invoke(app, [command, *words[command]], catch_exceptions=False)
+    with pytest.raises(
+        InputError, match=r"was written by an earlier version .* repeat it with another --out\.$"
+    ) as told:
+        CliRunner().invoke(app, words[command], catch_exceptions=False)
+    assert folder in str(told.value)
+    assert not (tmp_path / "x.csv").exists()
 
 
-def test_a_summary_without_cells_is_one_sentence() -> None:
-    with pytest.raises(InputError, match="lacks cells"):
-        Summary.from_json('{"schema_version": 1}')
+def test_a_run_of_a_later_form_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"a later version of Seepage, .* read it with that version\.$"):
+        check_form(a_run(tmp_path / "run", store_version=STORE_VERSION + 1))
+
+
+def test_a_summary_of_version_1_alone_says_so() -> None:
+    with pytest.raises(InputError, match="schema version 1; this Seepage reads version 2"):
+        parse_summary('{"schema_version": 1}')
+
+
+def test_a_run_that_is_not_finished_says_so(tmp_path: Path) -> None:
+    run = Run.create(tmp_path / "run", {"store_version": STORE_VERSION})
+    with pytest.raises(InputError, match=r"is not finished: it has no summary\.json\.$"):
+        CliRunner().invoke(app, ["report", str(run.path)], catch_exceptions=False)
 
 
 def test_lines_of_a_plan_can_be_told_apart_in_a_notebook() -> None:
@@ -61,32 +86,9 @@ def test_a_csv_that_cannot_be_written(tmp_path: Path) -> None:
         export(run, tmp_path / "x.csv", "records")
 
 
-@pytest.mark.parametrize("text", ['{"kind": "vert', "[1", "\x00"])
-def test_a_cut_summary_is_one_sentence(tmp_path: Path, text: str) -> None:
-    run = a_run(tmp_path / "run", text)
-    for read in (read_vertical, read_property):
-        with pytest.raises(InputError, match=r"summary\.json is not valid JSON"):
-            read(run.path)
-    with pytest.raises(InputError, match="is not valid JSON"):
+@pytest.mark.parametrize("content", [b'{"study": "rows', b"[1", b"\x00", b"\xff"])
+def test_a_cut_summary_is_one_sentence(tmp_path: Path, content: bytes) -> None:
+    run = a_run(tmp_path / "run")
+    run.write("summary.json", content)
+    with pytest.raises(InputError, match=r"summary\.json is not valid JSON"):
         CliRunner().invoke(app, ["report", str(run.path)], catch_exceptions=False)
-
-
-def test_other_summaries_are_of_no_such_kind(tmp_path: Path) -> None:
-    assert read_vertical(tmp_path) is None
-    assert read_property(a_run(tmp_path / "run", "[]").path) is None
-
-
-def test_a_cell_of_vertical_training_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = VerticalRun.open_or_create(tmp_path / "run", {"seed": 1})
-
-    def full(descriptor: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    with monkeypatch.context() as patched:
-        patched.setattr("os.fsync", full)
-        with pytest.raises(InputError, match="The disk is full"):
-            run.add(CELL, [Value("quality", "f1", 0.5)])
-    assert not run.has(CELL)
-    assert list((tmp_path / "run" / "records").iterdir()) == []
-    run.add(CELL, [Value("quality", "f1", 0.5)])
-    assert run.frame()["value"].to_list() == [0.5]

@@ -165,6 +165,9 @@ class Summary(Facts):
         widths = [max(len(line[i]) for line in every) for i in range(len(headings))]
         return "\n".join("  ".join(text.ljust(w) for text, w in zip(line, widths, strict=True)) for line in every)
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def _repr_html_(self) -> str:
         headings, lines = self.lines()
         head = "".join(f"<th>{html.escape(text)}</th>" for text in headings)

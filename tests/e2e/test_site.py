@@ -1,0 +1,64 @@
+"""The documentation site: it builds without a warning, its links lead somewhere, and it asks nothing of anywhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    words = ["build", "--strict", "--quiet", "--site-dir", str(folder)]  # strict: a link that leads nowhere is an error
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", *words],
+        cwd=ROOT, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_every_page_is_there_and_loads_nothing_from_elsewhere(site: Path) -> None:
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > 20
+    for page in pages:
+        text = page.read_text()
+        loaded = re.findall(r"<(?:script|img|iframe|source)[^>]+src=[\"']?(https?:[^\"' >]+)", text)
+        loaded += re.findall(r"<link[^>]+rel=[\"']?(?:stylesheet|preconnect|icon)[^>]+href=[\"']?(https?:[^\"' >]+)", text)
+        assert not loaded, f"{page.name}: {loaded}"
+        assert "@import url(http" not in text
+
+
+def test_the_python_reference_has_the_public_names(site: Path) -> None:
+    import seepage
+
+    text = (site / "reference" / "api.html").read_text()
+    for name in seepage.__all__:
+        assert name in text or name == "__version__"
+    for name in ("check_attack", "Study", "TabVFLClassifier"):
+        assert name in text
+
+
+@pytest.mark.parametrize("book", BOOKS, ids=[book.stem for book in BOOKS])
+def test_notebooks_run_and_were_run(book: Path) -> None:
+    spec = importlib.util.spec_from_file_location("execute_notebooks", ROOT / "docs" / "execute_notebooks.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    fresh = module.executed(book)
+    stored = module.nbformat.read(book, as_version=4)
+    assert [cell.source for cell in stored.cells] == [cell.source for cell in fresh.cells]
+    for cell in stored.cells:
+        if cell.cell_type == "code":
+            assert cell.execution_count is not None
+            assert all(output.output_type != "error" for output in cell.outputs)
