@@ -11,51 +11,71 @@ from typer.testing import CliRunner
 
 from seepage._core import InputError
 from seepage.cli.main import app
-from seepage.results import Run
+from seepage.results import Interval, Run
 from seepage.results.compare import compare
 from seepage.results.gate import Limits, breaches
-from tests.report.example import a_cell, a_summary, records_of
+from seepage.results.rows import RowsResult, RowsSummary
+from seepage.results.store import STORE_VERSION
+from tests.report.example import a_cell, a_property_summary, a_summary, a_training_summary, every_study, records_of
 
 
 def a_run(folder: Path, **changes: Any) -> Path:
     """A finished run folder."""
     summary = a_summary(records_of(a_cell(**changes)))
-    Run.create(folder, {}).write("summary.json", summary.to_json())
+    Run.create(folder, {"store_version": STORE_VERSION}).write("summary.json", summary.to_json())
     Run.open(folder).add(records_of(a_cell(**changes)))
     return folder
 
 
-def cells(**changes: Any) -> list[dict[str, Any]]:
-    return a_summary(records_of(a_cell(), **changes)).cells
+def summed(*cells: RowsResult) -> RowsSummary:
+    return a_summary(records_of(a_cell(), 2)).model_copy(update={"cells": cells})
+
+
+def cell_of(**changes: Any) -> RowsResult:
+    (cell,) = a_summary(records_of(a_cell(), **changes)).cells
+    return cell
 
 
 def test_a_gate_judges_the_upper_end_of_the_interval() -> None:
-    (cell,) = cells()
-    high = cell["metrics"]["emr"]["high"]
-    assert high > cell["metrics"]["emr"]["mean"]
-    assert breaches([cell], Limits(emr=high)) == []
-    (breach,) = breaches([cell], Limits(emr=cell["metrics"]["emr"]["mean"]))
+    cell = cell_of()
+    read = cell.judged["emr"]
+    assert read is not None
+    assert read.high is not None
+    assert read.high > read.mean
+    assert breaches(summed(cell), Limits(emr=read.high)) == []
+    (breach,) = breaches(summed(cell), Limits(emr=read.mean))
     assert "of rows read exactly" in breach.what
     assert "clinic, fedsgd" in breach.cell
-    assert "beyond guessing" in breaches([cell], Limits(gain=0.0))[0].what
+    assert "beyond guessing" in breaches(summed(cell), Limits(gain=0.0))[0].what
 
 
 def test_what_could_not_be_measured_does_not_pass_a_gate() -> None:
-    (cell,) = cells(outcome="diverged")
-    assert "could not be measured" in breaches([cell], Limits(emr=1.0))[0].what
-    (cell,) = cells(outcome="not_applicable")
-    assert "nothing is known" in breaches([cell], Limits(emr=1.0))[0].what
+    assert "could not be measured" in breaches(summed(cell_of(outcome="diverged")), Limits(emr=1.0))[0].what
+    assert "nothing is known" in breaches(summed(cell_of(outcome="not_applicable")), Limits(emr=1.0))[0].what
 
 
-def test_every_attack_point_must_be_measured_and_one_batch_is_not_enough() -> None:
-    (cell,) = cells()
-    unknown = cell | {"attack_point": "late", "outcome": "not_applicable", "metrics": {}}
-    (breach,) = breaches([cell, unknown], Limits(emr=1.0))
-    assert breach.cell.endswith("late")
+def test_a_gate_never_forgives_an_attack_that_failed() -> None:
+    """FINDINGS: a failure was called not applicable, which a gate forgives."""
+    (breach,) = breaches(summed(cell_of(), cell_of(outcome="failed")), Limits(emr=1.0))
+    assert "10 of 10 attacks failed" in breach.what
+    cell = cell_of().model_copy(update={"outcomes": {"ok": 9, "failed": 1}, "failed": 1})
+    (breach,) = breaches(summed(cell), Limits(emr=1.0))
+    assert "1 of 10 attacks failed" in breach.what
+
+
+def test_one_attack_that_does_not_apply_is_forgiven_beside_one_that_does() -> None:
+    other = cell_of(outcome="not_applicable").model_copy(update={"attack": "exact"})
+    assert breaches(summed(cell_of(), other), Limits(emr=1.0)) == []
+
+
+def test_every_attack_point_must_be_measured_and_one_trial_is_not_enough() -> None:
+    unknown = cell_of(outcome="not_applicable").model_copy(update={"attack_point": "late"})
+    (breach,) = breaches(summed(cell_of(), unknown), Limits(emr=1.0))
+    assert "late" in breach.cell
     assert "nothing is known" in breach.what
-    once = {name: {"mean": 0.0, "low": None, "high": None} for name in ("accuracy", "emr")}
-    (breach,) = breaches([cell | {"metrics": once}], Limits(emr=0.0))
-    assert "one attacked batch" in breach.what
+    once = cell_of().model_copy(update={"judged": {"emr": Interval(0.0, None, None)}})
+    (breach,) = breaches(summed(once), Limits(emr=0.0))
+    assert "one trial gives no interval to judge" in breach.what
 
 
 @pytest.mark.parametrize("limits", [{}, {"emr": -0.1}, {"gain": 1.5}])
@@ -64,17 +84,31 @@ def test_limits_are_shares(limits: dict[str, float]) -> None:
         Limits(**limits)
 
 
+def test_every_study_can_be_judged_by_what_it_reads() -> None:
+    for summary in every_study().values():
+        assert any(cell.judged.get("gain") is not None for cell in summary.cells)
+        assert breaches(summary, Limits(gain=0.0))
+    for summary in (a_property_summary(), a_training_summary()):
+        with pytest.raises(InputError, match=f"The study {summary.study} has no rows read exactly"):
+            breaches(summary, Limits(emr=0.0))
+
+
 def test_two_runs_are_compared_cell_by_cell() -> None:
-    (one,), (two,) = cells(), cells()
-    two["metrics"] = two["metrics"] | {"accuracy": {"mean": 0.1, "low": 0.09, "high": 0.11}}
-    other = two | {"batch_size": 99}
-    found = compare([one], [two, other])
+    one = cell_of()
+    two = one.model_copy(update={"metrics": one.metrics | {"accuracy": Interval(0.1, 0.09, 0.11)}})
+    other = two.model_copy(update={"batch_size": 99})
+    found = compare(summed(one), summed(two, other))
     assert found.differences[0].metric == "accuracy"
     assert found.differences[0].clear
     assert found.differences[0].change < 0
     assert not found.differences[-1].clear
     assert found.only_first == ()
     assert "batch 99" in found.only_second[0]
+
+
+def test_runs_of_different_studies_are_not_compared() -> None:
+    with pytest.raises(InputError, match="One run is of the study rows, the other of property"):
+        compare(summed(cell_of()), a_property_summary())
 
 
 def test_the_commands(tmp_path: Path) -> None:
@@ -88,7 +122,7 @@ def test_the_commands(tmp_path: Path) -> None:
     assert CliRunner().invoke(app, ["gate", "--run", str(first), "--max-emr", "1"]).exit_code == 0
     stopped = CliRunner().invoke(app, ["gate", "--run", str(first), "--max-emr", "0"])
     assert stopped.exit_code == 1
-    assert "allowed are 0.0%" in stopped.output
+    assert "allowed is 0.0%" in stopped.output
     with pytest.raises(InputError, match="a plan"):
         CliRunner().invoke(app, ["gate", "--max-emr", "0"], catch_exceptions=False)
 

@@ -1,0 +1,53 @@
+"""The verdict on a property."""
+
+from __future__ import annotations
+
+from seepage.report.level import Level
+from seepage.report.sections.property_verdict import MEANINGS, verdict
+from seepage.results.summary import NotRun
+from tests.report.example import a_property_cell, a_property_summary, plain, property_records
+
+
+def test_verdict_of_a_usual_run() -> None:
+    found = verdict(a_property_summary())
+    assert found.level is Level.LEAKS
+    assert plain(found.headline) == (
+        "From the weights of a model alone, the share of rows with sex == 'female' is named rightly in 2 ranges for "
+        "95 % of the models (guessing: 50 %), in 4 ranges for 80 % of the models (guessing: 25 %)."
+    )
+    nobody, number, worst, least = map(plain, found.sentences)
+    assert nobody.startswith("Nobody's row is read here.")
+    assert number.startswith("As a number, the share is told to within 2.0 points on average (a constant guess: 25.0)")
+    assert worst == "This is the worst of 2 settings measured: no defence."
+    assert least.startswith("The least leaking one was weight_noise 0.1: there the share is named rightly in 4 ranges")
+    assert [plain(tile.value) for tile in found.tiles] == ["80 %", "25 %"]
+
+
+def test_guessing_as_well_is_no_leak_found_and_few_models_are_not_enough() -> None:
+    many = verdict(a_property_summary(property_records(a_property_cell(), 0.25, targets=400)))
+    assert many.level is Level.NOT_FOUND
+    few = verdict(a_property_summary(property_records(a_property_cell(), 0.25, targets=8)))
+    assert few.level is Level.INCOMPLETE
+
+
+def test_a_part_that_broke_down_might_have_leaked() -> None:
+    records = property_records(a_property_cell(), 0.25, targets=400)
+    broken = [NotRun(what="4 ranges", reason="x", state="crashed")]
+    found = verdict(a_property_summary(records, not_run=broken))
+    assert found.level is Level.INCOMPLETE
+    assert "stopped by an internal error" in found.sentences[-1]
+
+
+def test_two_properties_are_two_questions() -> None:
+    records = [
+        *property_records(a_property_cell(property_text="age > 60"), 0.3),
+        *property_records(a_property_cell(observed="gradient"), 0.9),
+    ]
+    found = verdict(a_property_summary(records))
+    assert found.headline.startswith("From the gradients of a model alone, the share of rows with sex == 'female'")
+    assert "rows with age > 60" in found.sentences[-1]
+
+
+def test_no_leak_found_names_what_it_holds_for() -> None:
+    assert "no proof of safety" in MEANINGS[Level.NOT_FOUND]
+    assert "threat model" in MEANINGS[Level.NOT_FOUND]

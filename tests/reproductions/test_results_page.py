@@ -1,0 +1,96 @@
+"""docs/results.md: fresh, every table from a file, every file on the page, and files that are what they say."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from seepage._core import InputError
+from seepage.reproductions import find_paper, read_table
+from seepage.reproductions.published import numbers_of
+from seepage.reproductions.transcribed import read_transcribed
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "reproductions" / "results"
+STORED = sorted(file for file in RESULTS.glob("*/*.json") if file.parent.name != "earlier")
+EARLIER = sorted((RESULTS / "earlier").glob("*.json"))
+
+
+@pytest.fixture(scope="module")
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate_results", ROOT / "docs" / "generate_results.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def table_lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("|")]
+
+
+def test_the_page_is_fresh(generator: ModuleType) -> None:
+    assert generator.PAGE.read_text() == generator.page(), "docs/results.md is stale: run `make docs`"
+
+
+def test_every_line_of_a_table_comes_from_a_file(generator: ModuleType) -> None:
+    assert table_lines(generator.TEMPLATE.read_text()) == []
+    places = [
+        (place["file"], place["across"] or "") for place in generator.PLACE.finditer(generator.TEMPLATE.read_text())
+    ]
+    made = {line for name, across in places for line in table_lines(generator.rendered(name, across))}
+    on_page = table_lines(generator.PAGE.read_text())
+    assert len(on_page) > 200
+    assert set(on_page) == made
+
+
+def test_every_file_is_on_the_page_once(generator: ModuleType) -> None:
+    named = [place["file"] for place in generator.PLACE.finditer(generator.TEMPLATE.read_text())]
+    assert sorted(named) == sorted(f"{file.parent.name}/{file.stem}" for file in (*STORED, *EARLIER))
+    assert "{{" not in generator.PAGE.read_text()
+
+
+@pytest.mark.parametrize("file", STORED, ids=lambda file: f"{file.parent.name}/{file.stem}")
+def test_a_stored_run_is_of_its_table_and_its_published_numbers_are_the_papers(file: Path) -> None:
+    table = read_table(file)
+    assert (table.paper, table.table) == (file.parent.name, file.stem)
+    paper = find_paper(table.paper)
+    shown = paper.table(table.table)
+    printed = {number.value for number in numbers_of(paper.numbers, shown.stands_in or shown.number)}
+    beside = {cell.published for cell in table.cells if cell.published is not None}
+    assert beside
+    assert beside <= printed
+    assert all(cell.trials > 0 or cell.reason for cell in table.cells)
+    assert all(run.versions and run.tables and run.created for run in table.runs)
+
+
+@pytest.mark.parametrize("file", [*STORED, *EARLIER], ids=lambda file: f"{file.parent.name}/{file.stem}")
+def test_a_file_names_no_place_of_the_machine_that_made_it(file: Path) -> None:
+    assert not re.search(r"/(home|root|tmp|work|Users|var)/", file.read_text())
+
+
+def test_transcribed_tables_say_so_on_the_page(generator: ModuleType) -> None:
+    page = generator.PAGE.read_text()
+    stored, earlier = page.split("# Earlier runs, transcribed\n")
+    assert "Transcribed from" not in stored
+    assert earlier.count("Transcribed from docs/results.md at 4234ccd.") == len(EARLIER)
+    assert stored.count("Stored run: `seepage reproduce") == len(STORED)
+
+
+def test_a_transcribed_file_that_is_not_one_is_told(tmp_path: Path) -> None:
+    good = json.loads(EARLIER[0].read_text())
+    for name, changes, sentence in (
+        ("a", {"transcribed": False}, "transcribed"),
+        ("b", {"rows": [["one cell"]]}, "as many cells"),
+        ("c", {"more": 1}, "more"),
+    ):
+        file = tmp_path / f"{name}.json"
+        file.write_text(json.dumps(good | changes))
+        with pytest.raises(InputError, match=sentence):
+            read_transcribed(file)
