@@ -17,24 +17,24 @@ import tempfile
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from seepage.report.render import render
-from seepage.results import ATTACK, BASELINES, SCHEMA_VERSION, WHOLE, Cell, Measure, Record, Run, Summary
-from seepage.results.summary import summarise_cells
+from seepage.report import render
+from seepage.results import ATTACK, BASELINES, WHOLE, Measure, Record, RowsCell, Run
+from seepage.results.rows import RowsResult, RowsSummary, rows_results
+from seepage.results.summary import Column, Dataset, ThreatModel
 
-COLUMNS = [{"name": f"column {i}", "kind": "numeric", "cardinality": None, "sensitive": i == 3} for i in range(15)]
+COLUMNS = tuple(Column(name=f"column {i}", kind="numeric", sensitive=i == 3) for i in range(15))
 METRICS = ("accuracy", "accuracy_num", "accuracy_cat", "emr", "emr_90", "emr_80", "rmse", "nearest_distance")
 
 
-def cells_of(count: int) -> list[Cell]:
+def cells_of(count: int) -> list[RowsCell]:
     """A grid as a study has it."""
     attacks, models, sizes = ("exact", "fast"), ("mlp", "resnet", "ft_transformer", "tabnet", "linear"), (1, 4, 16, 64)
-    found = [
-        Cell(
+    every = [
+        RowsCell(
             dataset="adult", protocol="fedsgd", model=model, batch_size=size, attack_point=point, attack=attack,
             variant=f"seed={seed}",
         )
@@ -44,11 +44,11 @@ def cells_of(count: int) -> list[Cell]:
         for point in ("initialized", "final")
         for attack in attacks
     ]  # fmt: skip
-    return found[:count]
+    return every[:count]
 
 
-def records_of(cell: Cell, trials: int, generator: np.random.Generator) -> list[Record]:
-    measures = [Measure(source, column["name"], "accuracy") for source in (ATTACK, *BASELINES) for column in COLUMNS]
+def records_of(cell: RowsCell, trials: int, generator: np.random.Generator) -> list[Record]:
+    measures = [Measure(source, column.name, "accuracy") for source in (ATTACK, *BASELINES) for column in COLUMNS]
     measures += [Measure(source, WHOLE, metric) for source in (ATTACK, *BASELINES) for metric in METRICS]
     values = generator.random((trials, len(measures)))
     return [
@@ -66,12 +66,26 @@ def plain(path: Path, batches: list[list[Record]]) -> float:
     with path.open("w") as stream:
         for records in batches:
             for record in records:
-                line = asdict(record.cell) | {"repeat": record.repeat, "client": record.client}
-                line["values"] = [asdict(measure) | {"value": value} for measure, value in record.values.items()]
+                values = [asdict(measure) | {"value": value} for measure, value in record.values.items()]
+                line = asdict(record.cell) | {"repeat": record.repeat, "client": record.client, "values": values}  # type: ignore[call-overload]
                 stream.write(json.dumps(line) + "\n")
             stream.flush()
             os.fsync(stream.fileno())
     return time.perf_counter() - begin
+
+
+def summary_of(cells: tuple[RowsResult, ...]) -> RowsSummary:
+    """A summary around the cells."""
+    return RowsSummary(
+        name="benchmark",
+        seed=0,
+        versions={},
+        settings={},
+        command="",
+        dataset=Dataset(name="adult", rows=32561, target="income", task="binary", columns=COLUMNS),
+        threat_model=ThreatModel(),
+        cells=cells,
+    )
 
 
 def main() -> None:
@@ -83,12 +97,12 @@ def main() -> None:
     generator = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
         run = Run.create(Path(folder) / "run", {})
-        writing = 0.0
+        writing, names = 0.0, []
         every = cells_of(count)
         for cell in every:
             records = records_of(cell, trials, generator)
             begin = time.perf_counter()
-            run.add(records)
+            names.append(run.add(records)[0])
             writing += time.perf_counter() - begin
         sample = [records_of(cell, trials, generator) for cell in every[:10]]
         reference = plain(Path(folder) / "plain.jsonl", sample) / (10 * trials)
@@ -100,13 +114,13 @@ def main() -> None:
         query = time.perf_counter() - begin
         assert asked.height > 0
         begin = time.perf_counter()
-        cells = summarise_cells(run.records(), COLUMNS)
+        summary = summary_of(rows_results(run.trials(names), COLUMNS))
         summarising = time.perf_counter() - begin
         begin = time.perf_counter()
-        page = render(Summary(document(cells)))
+        page = render(summary)
         rendering = time.perf_counter() - begin
         size = sum(file.stat().st_size for file in (run.path / "records").iterdir())
-    found: dict[str, Any] = {
+    measured: dict[str, float | dict[str, int]] = {
         "records_per_second": round(count * trials / writing),
         "ratio": round(reference / (writing / (count * trials)), 2),
         "query_seconds": round(query, 3),
@@ -116,20 +130,7 @@ def main() -> None:
         "store_mb": round(size / 1e6, 1),
         "settings": {"cells": count, "batches": trials, "numbers": len(records[0].values)},
     }
-    print(json.dumps(found, indent=None if arguments.json else 2))
-
-
-def document(cells: list[dict[str, Any]]) -> dict[str, Any]:
-    """A summary around the cells."""
-    return {
-        "schema_version": SCHEMA_VERSION, "name": "benchmark", "path": None, "seed": 0, "versions": {}, "settings": {},
-        "command": "", "threat_model": {}, "cells": cells, "utility": [], "privacy": [], "applicability": [],
-        "not_tested": [],
-        "dataset": {
-            "name": "adult", "rows": 32561, "target": "income", "task": "binary", "columns": COLUMNS, "dropped": [],
-            "notes": [],
-        },
-    }  # fmt: skip
+    print(json.dumps(measured, indent=None if arguments.json else 2))
 
 
 if __name__ == "__main__":

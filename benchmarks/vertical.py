@@ -24,11 +24,11 @@ from torch import Tensor
 
 from seepage._core import Streams
 from seepage.data import Encoder
+from seepage.federation.vertical import AlignedRows, Federation, Training
 from seepage.federation.vertical.channel import Traffic
 from seepage.federation.vertical.designs import LocalEncoders, LocalTabNets, TabVFL
 from seepage.federation.vertical.messages import Phase
 from seepage.federation.vertical.party import chunk_sizes
-from seepage.federation.vertical.training import Federation, Training
 from seepage.models.tabnet_split import TabNetParts
 
 GUESTS, LATENT = 5, 5
@@ -130,14 +130,16 @@ def tabnet(x: Tensor, y: Tensor, epochs: int) -> tuple[list[float], list[float]]
     return watches[0].seconds, watches[1].seconds
 
 
+def _rows(x: Tensor, y: Tensor, widths: list[int]) -> AlignedRows:
+    parts = [part.contiguous() for part in torch.split(x, widths, 1)]
+    return AlignedRows([f"guest{number}" for number in range(len(widths))], parts, y, int(y.max()) + 1)
+
+
 def ours(name: str, x: Tensor, y: Tensor, epochs: int) -> tuple[list[float], list[float]]:
     """Our federation."""
     widths = [x.shape[1]] if name == "central" else chunk_sizes(x.shape[1], GUESTS)
     federation = Federation(
-        [f"guest{number}" for number in range(len(widths))],
-        [part.contiguous() for part in torch.split(x, widths, 1)],
-        y,
-        int(y.max()) + 1,
+        _rows(x, y, widths),
         design=DESIGNS[name],
         parts=TabNetParts(latent=LATENT, attention=LATENT),
         training=Training(pretraining=epochs, finetuning=epochs, patience=0),
@@ -156,10 +158,7 @@ def bytes_per_batch(name: str, batch: int = 4096, columns: int = 106) -> dict[st
     widths = [columns] if name == "central" else chunk_sizes(columns, GUESTS)
     x = torch.randn(batch, columns, generator=torch.Generator().manual_seed(0))
     federation = Federation(
-        [f"guest{number}" for number in range(len(widths))],
-        [part.contiguous() for part in torch.split(x, widths, 1)],
-        (x[:, 0] > 0).long(),
-        2,
+        _rows(x, (x[:, 0] > 0).long(), widths),
         design=DESIGNS[name],
         parts=TabNetParts(latent=LATENT, attention=LATENT),
         training=Training(pretraining=1, finetuning=1, batch_size=batch),

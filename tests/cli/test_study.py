@@ -89,7 +89,7 @@ def test_the_table_names_what_differs(folder: Path) -> None:
         (["audit", "--data", "table.csv", "--trials", "many"], "Setting 'trials' is 'many': must be a whole number."),
         (["audit", "--seed"], "Option '--seed' requires an argument."),
         (["audit", "vertical", "--plan", "plan.toml"], "plan.toml is of the study rows; this command is of"),
-        (["audit", "--plan", "plan.toml", "--jobs", "0"], "--jobs is 0; it must be at least 1"),
+        (["audit", "--plan", "plan.toml", "--jobs", "0"], "Setting 'jobs' is '0': must be at least 1."),
         (["audit", "--plan", "plan.toml", "--backend", "dusk"], "Did you mean 'dask'"),
     ],
 )

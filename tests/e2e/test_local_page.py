@@ -10,37 +10,36 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
 from seepage._core import InputError
 from seepage.report import write_report
 from seepage.report.local import LocalPage
-from seepage.results import Run
+from seepage.results import Run, TaskDone
+from seepage.results.store import STORE_VERSION
+from tests.e2e.axe import serious
 from tests.report.example import a_cell, a_summary, records_of
 
 pytest_plugins = ["tests.e2e.browser"]
 pytestmark = pytest.mark.browser
 
 
+def begun(folder: Path, dataset: str, tasks: int) -> Run:
+    return Run.create(folder, {"store_version": STORE_VERSION, "study": "rows", "dataset": dataset, "tasks": tasks})
+
+
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[LocalPage]:
     for name in ("first", "second"):
-        run = Run.create(tmp_path / name, {"dataset": "adult", "tasks": 1})
+        run = begun(tmp_path / name, "adult", 1)
         run.write("summary.json", a_summary().to_json())
         write_report(run)
-    Run.create(tmp_path / "going on", {"dataset": "bank", "tasks": 4}).add(records_of(a_cell()))
+    begun(tmp_path / "going on", "bank", 4).add(records_of(a_cell()))
     with LocalPage(tmp_path) as page:
         thread = threading.Thread(target=page.serve_forever, daemon=True)
         thread.start()
         yield page
         page.shutdown()
-
-
-def serious(page: Page) -> list[str]:
-    """What axe-core calls serious or worse."""
-    found = Axe().run(page).response["violations"]
-    return [f"{entry['id']}: {entry['help']}" for entry in found if entry["impact"] in ("serious", "critical")]
 
 
 def test_runs_are_listed_opened_followed_and_compared(server: LocalPage, browser: Browser, tmp_path: Path) -> None:
@@ -53,11 +52,11 @@ def test_runs_are_listed_opened_followed_and_compared(server: LocalPage, browser
     page.goto(server.address)
     assert "token" not in page.url
     assert page.locator("tbody tr").count() == 3
-    assert "0 of 4 trainings" in page.locator("tr", has_text="going on").inner_text()
+    going = page.locator("tr", has_text="going on")
+    going.get_by_text("0 of 4 tasks finished").wait_for()
     assert serious(page) == []
-    page.screenshot(path=tmp_path / "runs.png")
-    Run(tmp_path / "going on").finish("one", {"cells": []})
-    page.locator("tr", has_text="going on").get_by_text("1 of 4 trainings").wait_for(timeout=10_000)  # it looks itself
+    Run(tmp_path / "going on").finish(TaskDone(task="one"))
+    going.get_by_text("1 of 4 tasks finished").wait_for(timeout=10_000)  # it looks itself
     page.get_by_role("link", name="Compare two").click()
     page.select_option("#first", "first")
     page.select_option("#second", "second")
@@ -77,14 +76,20 @@ def test_runs_are_listed_opened_followed_and_compared(server: LocalPage, browser
     page.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
-def test_the_report_has_nothing_that_axe_calls_serious(browser: Browser, tmp_path: Path, scheme: str) -> None:
-    run = Run.create(tmp_path / "run", {})
-    run.write("summary.json", a_summary().to_json())
-    page = browser.new_page(color_scheme=scheme)  # type: ignore[arg-type]
-    page.goto(write_report(run).as_uri())
-    page.locator("#plot-leakage svg.main-svg").first.wait_for()
+def test_the_page_of_a_run_follows_it_to_its_report(server: LocalPage, browser: Browser, tmp_path: Path) -> None:
+    page = browser.new_page()
+    page.goto(server.address)
+    page.get_by_role("link", name="going on").first.click()
+    page.get_by_text("0 of 4 tasks finished").wait_for()
     assert serious(page) == []
+    run = Run(tmp_path / "going on")
+    for name in "abcd":
+        run.finish(TaskDone(task=name))
+    page.get_by_text("4 of 4 tasks finished").wait_for(timeout=10_000)
+    run.write("summary.json", a_summary().to_json())
+    write_report(run)
+    page.get_by_role("link", name="Open the report of going on").wait_for(timeout=10_000)
+    assert page.locator(".state").inner_text() == "finished"
     page.close()
 
 

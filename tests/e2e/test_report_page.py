@@ -11,10 +11,19 @@ from playwright.sync_api import Browser, Page
 
 from seepage.report import render
 from seepage.results import Summary
-from tests.report.example import a_cell, a_summary, many_columns, records_of
+from tests.e2e.axe import serious
+from tests.report.example import COLUMNS, a_cell, a_summary, every_study, many_columns, records_of
 
 pytest_plugins = ["tests.e2e.browser"]
 pytestmark = pytest.mark.browser
+
+STUDIES = every_study()
+PLOTS = {
+    "rows": ["plot-leakage", "plot-batch-size", "plot-attack-point", "plot-utility"],
+    "vertical": ["plot-leakage", "plot-defense", "plot-losses"],
+    "property": ["plot-granularity"],
+    "training": ["plot-quality", "plot-absences", "plot-curves"],
+}
 
 
 @dataclass
@@ -41,26 +50,39 @@ def opened(browser: Browser, folder: Path, summary: Summary, **settings: object)
 
 @pytest.fixture
 def report(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
-    found = opened(browser, tmp_path, a_summary(), viewport={"width": 1280, "height": 900})
-    yield found
-    found.page.close()
+    shown = opened(browser, tmp_path, STUDIES["rows"], viewport={"width": 1280, "height": 900})
+    yield shown
+    shown.page.close()
 
 
-def test_draws_every_plot_and_asks_nothing_of_any_network(report: Opened, tmp_path: Path) -> None:
-    names = ["plot-leakage", "plot-columns", "plot-batch-size", "plot-attack-point", "plot-utility"]
-    assert [plot.get_attribute("id") for plot in report.page.locator(".plot").all()] == names
-    for name in names:
+@pytest.mark.parametrize("study", STUDIES)
+def test_draws_every_plot_asks_nothing_of_any_network_and_is_for_everybody(
+    browser: Browser, tmp_path: Path, study: str
+) -> None:
+    report = opened(browser, tmp_path, STUDIES[study], viewport={"width": 1280, "height": 900})
+    assert [plot.get_attribute("id") for plot in report.page.locator(".plot").all()] == PLOTS[study]
+    for name in PLOTS[study]:
         report.page.locator(f"#{name} svg.main-svg").first.wait_for()
+    assert serious(report.page) == []
     report.page.screenshot(path=tmp_path / "report.png", full_page=True)
     assert (tmp_path / "report.png").stat().st_size > 50_000
     assert report.complaints == []
     assert report.requests == [report.address]
+    report.page.close()
+
+
+@pytest.mark.parametrize("study", ["rows", pytest.param("property", marks=pytest.mark.slow)])
+def test_dark_pages_have_nothing_that_axe_calls_serious(browser: Browser, tmp_path: Path, study: str) -> None:
+    report = opened(browser, tmp_path, STUDIES[study], color_scheme="dark")
+    report.page.locator(f"#{PLOTS[study][0]} svg.main-svg").first.wait_for()
+    assert serious(report.page) == []
+    report.page.close()
 
 
 def test_says_the_verdict_on_top(report: Opened) -> None:
     verdict = report.page.locator("#verdict")
     assert verdict.is_visible()
-    assert "Leaks" in verdict.locator("h2").inner_text()
+    assert verdict.locator(".headline .badge").inner_text() == "Leaks"
     box = verdict.locator(".headline").bounding_box()
     assert box is not None
     assert box["y"] + box["height"] < 900
@@ -97,7 +119,7 @@ def test_dark_mode_changes_page_and_plots(report: Opened) -> None:
     assert light == ("rgb(246, 247, 249)", "rgb(29, 39, 51)")
 
 
-def test_prints(report: Opened, tmp_path: Path) -> None:
+def test_prints_in_light_colours(report: Opened, tmp_path: Path) -> None:
     report.page.emulate_media(color_scheme="dark")
     path = tmp_path / "report.pdf"
     report.page.pdf(path=path, prefer_css_page_size=True, print_background=True)
@@ -111,14 +133,24 @@ def test_prints(report: Opened, tmp_path: Path) -> None:
     assert report.complaints == []
 
 
+def test_shades_of_a_map_follow_its_numbers(report: Opened) -> None:
+    colours = {
+        shade: report.page.evaluate(
+            "shade => getComputedStyle(document.querySelector(`.heat td.${shade}`)).backgroundColor", shade
+        )
+        for shade in ("u1", "u4")
+    }
+    assert colours["u1"] != colours["u4"]
+
+
 def test_a_wide_table_on_a_narrow_screen_scrolls_inside_its_frame(browser: Browser, tmp_path: Path) -> None:
     columns = many_columns(220)
-    records = [r for size in (1, 8) for r in records_of(a_cell(batch_size=size), 2, columns=columns)]
+    records = [r for size in range(1, 25) for r in records_of(a_cell(batch_size=size), 2, columns=columns)]
     report = opened(browser, tmp_path, a_summary(records, columns), viewport={"width": 390, "height": 800})
-    report.page.locator("#plot-columns svg.main-svg").first.wait_for()
+    report.page.locator("#plot-leakage svg.main-svg").first.wait_for()
     assert report.page.evaluate("document.documentElement.scrollWidth") == 390
-    frame = report.page.locator(".plot-scroll", has=report.page.locator("#plot-columns"))
-    assert frame.evaluate("e => e.scrollHeight > 5000 && e.clientHeight < 800")
+    frame = report.page.locator(".scroll", has=report.page.locator(".heat"))
+    assert frame.evaluate("e => e.scrollHeight > 5000 && e.clientHeight < 800 && e.scrollWidth > 900")
     assert report.complaints == []
     report.page.close()
 
@@ -139,13 +171,15 @@ def test_defences_and_models_have_plots_whose_labels_are_all_there(browser: Brow
 
 def test_html_in_a_column_name_does_nothing(browser: Browser, tmp_path: Path) -> None:
     name = "</script><img src=x onerror=\"document.title='taken'\"><b>x</b>"
-    columns = [{"name": name, "kind": "numeric", "cardinality": None, "sensitive": True}]
-    records = records_of(a_cell(attack=name, attack_point=name), 2, columns=columns)
+    columns = [COLUMNS[0].model_copy(update={"name": name, "sensitive": True})]
+    records = [r for size in (1, 8) for r in records_of(a_cell(attack=name, batch_size=size), 2, columns=columns)]
+    records += records_of(a_cell(), 2, columns=columns)
     report = opened(browser, tmp_path, a_summary(records, columns))
-    report.page.locator("#plot-columns svg.main-svg").first.wait_for()
+    report.page.locator("#plot-leakage svg.main-svg").first.wait_for()
     assert report.page.title() == "Leakage audit of clinic"
     assert report.page.locator("main img").count() == 0
-    assert "</script>" in (report.page.locator("#plot-columns .ytick text").first.text_content() or "")
+    assert "</script>" in (report.page.locator(".heat tbody th").first.text_content() or "")
+    assert "</script>" in (report.page.locator("#plot-leakage .ytick text").first.text_content() or "")
     assert report.requests == [report.address]
     assert report.complaints == []
     report.page.close()
@@ -154,6 +188,6 @@ def test_html_in_a_column_name_does_nothing(browser: Browser, tmp_path: Path) ->
 def test_a_report_without_any_plot_is_quiet(browser: Browser, tmp_path: Path) -> None:
     report = opened(browser, tmp_path, a_summary(records_of(a_cell(), 2, outcome="failed")))
     assert report.page.locator(".plot").count() == 0
-    assert "Not measured" in report.page.locator("#verdict h2").inner_text()
+    assert report.page.locator("#verdict .badge").first.inner_text() == "Not measured"
     assert report.complaints == []
     report.page.close()

@@ -12,23 +12,33 @@ import pytest
 
 from seepage._core import InputError
 from seepage.report.local import LocalPage
-from seepage.results import Run
-from tests.report.example import a_cell, a_summary, records_of
+from seepage.results import Run, TaskDone
+from seepage.results.store import STORE_VERSION
+from tests.report.example import HOSTILE, every_study, plain
+
+STUDIES = every_study()
+
+
+def begun(folder: Path, study: str, tasks: int) -> Run:
+    head = {"store_version": STORE_VERSION, "study": study, "dataset": "clinic", "tasks": tasks, "command": HOSTILE}
+    return Run.create(folder, dict(head))
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalPage]:
     folder = tmp_path_factory.mktemp("runs")
-    run = Run.create(folder / "audit", {"dataset": "adult", "tasks": 1})
-    run.write("summary.json", a_summary(records_of(a_cell(), 2)).to_json())
-    run.write("report.html", "<p>A report.</p>")
-    asked = Run.create(folder / "property", {"kind": "property", "settings": {}})
-    asked.write("summary.json", json.dumps({"kind": "property", "schema_version": 1, "cells": [{}]}))
+    for study, summary in STUDIES.items():
+        run = begun(folder / study, study, 1)
+        run.write("summary.json", summary.to_json())
+        run.write("report.html", "<p>A report.</p>")
+        going = begun(folder / f"{study} going on", study, 4)
+        going.finish(TaskDone(task="one", reason=HOSTILE))
+        going.broke("two", "Traceback: SECRET-7731")
     for name, content in {"list": b"[1]", "bytes": b"\xff", "odd": b'{"settings": [1], "tasks": "many"}'}.items():
         (folder / name).mkdir()
         (folder / name / "run.json").write_bytes(content)
-    Run.create(folder / "cut", {}).write("summary.json", "x")
-    (folder / "cut" / "summary.json").write_bytes(b"\xff")
+    Run.create(folder / "older", {"kind": "property", "settings": {}}).write("summary.json", "{}")
+    Run.create(folder / "cut", {}).write("summary.json", b"\xff")
     with LocalPage(folder) as page:
         thread = threading.Thread(target=page.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
@@ -41,9 +51,9 @@ def ask(server: LocalPage, path: str, cookie: str | None = None) -> tuple[int, s
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=5)
     connection.request("GET", path, headers={"Cookie": cookie or f"{server.cookie}={server.token}"})
     answer = connection.getresponse()
-    found = answer.status, answer.read().decode(), answer.headers["Content-Security-Policy"]
+    told = answer.status, answer.read().decode(), answer.headers["Content-Security-Policy"]
     connection.close()
-    return found
+    return told
 
 
 def test_a_token_that_is_no_ascii_is_a_wrong_one(server: LocalPage) -> None:
@@ -59,24 +69,64 @@ def test_cookies_of_other_programs_do_not_hide_ours(server: LocalPage, before: s
 
 
 def test_files_of_others_do_not_hide_runs(server: LocalPage) -> None:
-    assert {run["name"] for run in json.loads(ask(server, "/runs.json")[1])} == {
-        "audit", "property", "list", "bytes", "odd", "cut",
-    }  # fmt: skip
+    listed = {run["name"]: run for run in json.loads(ask(server, "/runs.json")[1])}
+    assert set(listed) == {*STUDIES, *(f"{s} going on" for s in STUDIES), "list", "bytes", "odd", "older", "cut"}
+    assert listed["older"]["progress"] == listed["bytes"]["progress"] == "cannot be read"
     assert ask(server, "/")[0] == 200
 
 
-@pytest.mark.parametrize(("other", "said"), [("property", "is of property inference"), ("cut", "is no text")])
+@pytest.mark.parametrize("study", STUDIES)
+def test_every_study_is_followed_alike(server: LocalPage, study: str) -> None:
+    listed = {run["name"]: run for run in json.loads(ask(server, "/runs.json")[1])}
+    going = listed[f"{study} going on"]
+    assert (plain(going["progress"]), going["study"], going["finished"]) == ("1 of 4 tasks finished", study, False)
+    assert (listed[study]["progress"], listed[study]["report"]) == ("finished", True)
+    status, text, policy = ask(server, f"/run/{study}%20going%20on")
+    assert status == 200
+    assert "1 of 4 tasks finished" in plain(text)
+    assert "1 task stopped with an internal error" in text
+    assert "&lt;/script&gt;" in text
+    assert "<script>alert" not in text
+    assert "SECRET-7731" not in text  # a traceback may hold values
+    assert "script-src 'self'" in policy
+
+
+def test_a_run_of_an_earlier_form_says_so(server: LocalPage) -> None:
+    status, text, _ = ask(server, "/run/older")
+    assert status == 200
+    assert "was written by an earlier version of Seepage" in text
+    assert ask(server, "/run/nothing")[0] == ask(server, "/run/..%2F..")[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ("property", "One run is of the study rows, the other of property"),
+        ("cut", "is not valid JSON"),
+        ("older", "an earlier version of Seepage"),
+        ("nothing", "Choose two runs of the list."),
+    ],
+)
 def test_what_cannot_be_compared_is_said(server: LocalPage, other: str, said: str) -> None:
-    status, text, _ = ask(server, f"/compare?first=audit&second={other}")
+    status, text, _ = ask(server, f"/compare?first=rows&second={other}")
     assert status == 200
     assert said in text
+    assert "What differs" not in text
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_runs_of_every_study_are_compared(server: LocalPage, study: str) -> None:
+    text = ask(server, f"/compare?first={study}&second={study}")[1]
+    assert "What differs" in text
+    assert "Only in the first run: 0. Only in the second: 0." in text
 
 
 def test_a_report_is_shown_in_a_sandbox(server: LocalPage) -> None:
-    status, text, policy = ask(server, "/report/audit")
+    status, text, policy = ask(server, "/report/rows")
     assert (status, text) == (200, "<p>A report.</p>")
     assert policy.startswith("sandbox allow-scripts; default-src 'none'; ")
     assert "allow-same-origin" not in policy
+    assert ask(server, "/report/rows%20going%20on")[0] == 404
 
 
 @pytest.mark.parametrize("port", [-1, 65536, 70000])

@@ -20,6 +20,7 @@ class Option:
         one: another name of the setting for a single value: ``model`` for ``models``.
         part: kind of part that its values name (``attack``, ``model``, ...); they are checked against the registry.
         shown: what the command line shows as its default, where that is not the default itself.
+        positional: it is typed without a flag.
     """
 
     help: str
@@ -29,3 +30,4 @@ class Option:
     one: str = ""
     part: str = ""
     shown: str = ""
+    positional: bool = False

@@ -21,6 +21,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from seepage.cli.counting import counted
 from seepage.report.words import spec
 from seepage.results import Interval, Summary
 from seepage.results.cells import Coordinate
@@ -92,12 +93,12 @@ def _heading(summary: Summary) -> str:
     """The table, and what all lines have in common."""
     dataset = summary.dataset
     trials = max((cell.trials for cell in summary.cells), default=0)
-    words = [f"{dataset.name}: {_counted(dataset.rows, 'row')}, {_counted(len(dataset.columns), 'column')}."]
+    words = [f"{dataset.name}: {counted(dataset.rows, 'row')}, {counted(len(dataset.columns), 'column')}."]
     if isinstance(summary, PropertySummary) and summary.cells and summary.models:
         made, first = summary.models[0], summary.cells[0]
         words.append(
             f"The share of rows with {first.property_text}, read from the {first.observed} of "
-            f"{_counted(made.targets, 'model')} after {_counted(made.shadows, 'shadow model')}."
+            f"{counted(made.targets, 'model')} after {counted(made.shadows, 'shadow model')}."
         )
     else:
         common = [
@@ -105,16 +106,16 @@ def _heading(summary: Summary) -> str:
             for name in ("protocol", "model", "defense", "attack")
             if len(values := {str(cell.place[name]) for cell in summary.cells if name in cell.place}) == 1
         ]
-        words.append(f"{', '.join(common)}; {_counted(trials, _TRIAL[summary.study])} per line.".lstrip("; "))
+        words.append(f"{', '.join(common)}; {counted(trials, *_TRIAL[summary.study])} per line.".lstrip("; "))
     return " ".join(words)
 
 
-_TRIAL = {"rows": "attacked batch", "vertical": "recovery", "training": "run", "property": "model"}
-
-
-def _counted(number: int, word: str) -> str:
-    several = {"attacked batch": "attacked batches", "recovery": "recoveries"}.get(word, f"{word}s")
-    return f"{number:,} {word if number == 1 else several}"
+_TRIAL = {
+    "rows": ("attacked batch", "attacked batches"),
+    "vertical": ("recovery", "recoveries"),
+    "training": ("run",),
+    "property": ("model",),
+}
 
 
 def _read_table(cells: Sequence[RowsResult | VerticalResult]) -> Table:

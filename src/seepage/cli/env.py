@@ -16,7 +16,6 @@ PACKAGES = (
     "scipy",
     "scikit-learn",
     "polars",
-    "plotly",
     "pytorch-tabnet",
     "rtdl_revisiting_models",
 )

@@ -5,50 +5,49 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from seepage._core import InputError
-from seepage.cli.running import open_and_run, run_folder
+from seepage._core.option import MAIN, Option
+from seepage.cli.counting import counted
+from seepage.cli.declared import Typed, make_command
+from seepage.cli.running import Where, open_and_run, run_folder
+from seepage.plans.options import checked
+
+if TYPE_CHECKING:
+    from seepage.results import Summary
 
 ENOUGH = 20  # trials, below which a gate says what they cannot show
 
 
-def gate(
-    plan: Annotated[Path | None, typer.Option(help="A plan to run, a TOML file.")] = None,
-    run: Annotated[Path | None, typer.Option(help="Or the folder of a finished run.")] = None,
-    max_emr: Annotated[float | None, typer.Option(help="Largest share of rows read exactly, as 0 or 0.01.")] = None,
-    max_gain: Annotated[
-        float | None, typer.Option(help="Largest share read beyond the best guess, such as 0.05.")
-    ] = None,
-    out: Annotated[str, typer.Option(help="Folder for the run; auto names one below runs/.")] = "auto",
-    jobs: Annotated[int | None, typer.Option(help="Processes; as in `seepage audit`.")] = None,
-    backend: Annotated[str | None, typer.Option(help="local or dask; as in `seepage audit`.")] = None,
-    scheduler: Annotated[str | None, typer.Option(help="backend dask: the scheduler's address.")] = None,
-) -> None:
-    """Run a plan of any study, and exit with 1 if anything leaks more than is allowed or could not be measured.
+class Gate(Where):
+    """What is judged, and by which limits."""
 
-    The upper end of each interval is what counts. One trial has no interval, so it is not enough. Where nothing was
-    read, the interval is zero however few the trials are: use many, 20 or more.
-    """
-    from seepage.results import Run, read_summary
+    plan: Annotated[Path | None, Option(help="A plan to run, a TOML file.", group=MAIN)] = None
+    run: Annotated[Path | None, Option(help="Or the folder of a finished run.", group=MAIN)] = None
+    max_emr: Annotated[float | None, Option(help="Largest share of rows read exactly, as 0 or 0.01.", group=MAIN)] = (
+        None
+    )
+    max_gain: Annotated[
+        float | None, Option(help="Largest share read beyond the best guess, such as 0.05.", group=MAIN)
+    ] = None
+
+
+ABOUT = """Run a plan of any study, and exit with 1 if anything leaks more than is allowed or could not be measured.
+
+The upper end of each interval is what counts. One trial has no interval, so it is not enough. Where nothing was
+read, the interval is zero however few the trials are: use many, 20 or more.
+"""
+
+
+def _gate(context: typer.Context, typed: Typed) -> None:
     from seepage.results.gate import Limits, breaches
 
-    limits = Limits(emr=max_emr, gain=max_gain)
-    if (plan is None) == (run is None):
-        raise InputError("What is to be judged? Give a plan (--plan) or a finished run (--run).")
-    if run is not None:
-        folder, summary = run, read_summary(Run.open(run))
-    else:
-        from seepage.runs import make_plan, open_sources, read_plan  # torch takes seconds to load
-
-        assert plan is not None
-        made = make_plan(read_plan(plan))
-        sources = open_sources(made)
-        folder = run_folder(out, f"{sources[0].name}-{plan.stem}")
-        command = shlex.join(["seepage", *sys.argv[1:]])
-        summary = open_and_run(made, sources, folder, command, jobs, backend, scheduler, strict=False)
+    asked = checked(Gate, typed)
+    limits = Limits(emr=asked.max_emr, gain=asked.max_gain)
+    folder, summary = _judged(asked)
     above = breaches(summary, limits)
     for breach in above:
         typer.echo(f"{breach.cell}: {breach.what}.")
@@ -62,10 +61,28 @@ def gate(
             err=True,
         )
     count = len(above) + len(summary.not_run)
-    typer.echo(f"{_counted(len(summary.cells), 'cell')}, {count} above the limits or not measured. {folder}")
+    typer.echo(f"{counted(len(summary.cells), 'cell')}, {count} above the limits or not measured. {folder}")
     if count or not summary.cells:
         raise typer.Exit(1)
 
 
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+_FIRST = [name for name in Gate.model_fields if name not in Where.model_fields]
+gate = make_command({name: Gate.model_fields[name] for name in (*_FIRST, *Where.model_fields)}, ABOUT, _gate)
+
+
+def _judged(asked: Gate) -> tuple[Path, Summary]:
+    """The run that is judged; a plan is run first."""
+    from seepage.results import Run, read_summary
+
+    if (asked.plan is None) == (asked.run is None):
+        raise InputError("What is to be judged? Give a plan (--plan) or a finished run (--run).")
+    if asked.run is not None:
+        return asked.run, read_summary(Run.open(asked.run))
+    from seepage.runs import make_plan, open_sources, read_plan  # torch takes seconds to load
+
+    assert asked.plan is not None
+    made = make_plan(read_plan(asked.plan))
+    sources = open_sources(made)
+    folder = run_folder(asked.out, f"{sources[0].name}-{asked.plan.stem}")
+    command = shlex.join(["seepage", *sys.argv[1:]])
+    return folder, open_and_run(made, sources, folder, command, asked, strict=False)

@@ -14,7 +14,7 @@ from seepage.cli.explain import explain
 from seepage.cli.grouped import GroupedCommand, GroupedGroup, OrderedGroup
 from seepage.cli.parts import parts_app
 from seepage.cli.reproduce import reproduce
-from seepage.cli.study import make_command
+from seepage.cli.study import study_command
 from seepage.cli.usage import UsageError, told
 
 app = typer.Typer(
@@ -40,13 +40,13 @@ TRAIN = (
 )
 
 audit = typer.Typer(cls=GroupedGroup, invoke_without_command=True, rich_markup_mode=None)
-audit.callback(cls=GroupedGroup, invoke_without_command=True)(make_command("rows", AUDIT))
-audit.command("property", cls=GroupedCommand)(make_command("property", PROPERTY))
-audit.command("vertical", cls=GroupedCommand)(make_command("vertical", VERTICAL))
+audit.callback(cls=GroupedGroup, invoke_without_command=True)(study_command("rows", AUDIT))
+audit.command("property", cls=GroupedCommand)(study_command("property", PROPERTY))
+audit.command("vertical", cls=GroupedCommand)(study_command("vertical", VERTICAL))
 app.add_typer(audit, name="audit")
-app.command("train", cls=GroupedCommand)(make_command("training", TRAIN))
+app.command("train", cls=GroupedCommand)(study_command("training", TRAIN))
 app.add_typer(plan.app, name="plan")
-app.command("gate")(gate.gate)
+app.command("gate", cls=GroupedCommand)(gate.gate)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("export")(compare.export)
@@ -54,7 +54,7 @@ app.command("serve")(serve.serve)
 app.command("reproduce")(reproduce)
 app.add_typer(data.app, name="data")
 attacks = parts_app("attack")
-attacks.command("explain")(explain)
+attacks.command("explain", cls=GroupedCommand)(explain)
 app.add_typer(attacks, name="attacks")
 for kind, name in {"defence": "defenses", "model": "models", "reader": "readers", "loss": "losses"}.items():
     app.add_typer(parts_app(kind), name=name)

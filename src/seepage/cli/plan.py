@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seepage.cli.counting import counted
+
 if TYPE_CHECKING:
     from seepage.runs import Plan
     from seepage.studies.study import Opened
@@ -30,8 +32,8 @@ def validate(path: PlanFile) -> None:
     made, sources = _opened(path)
     wrong = impossible(made, sources)
     typer.echo(
-        f"{path}: study {made.study.name}, {_counted(len(made.tasks), 'task')} in "
-        f"{_counted(len(made.variants), 'variant')}, {len(wrong)} cannot be run."
+        f"{path}: study {made.study.name}, {counted(len(made.tasks), 'task')} in "
+        f"{counted(len(made.variants), 'variant')}, {len(wrong)} cannot be run."
     )
     for each in wrong:
         typer.echo(f"  {each.task.label}: {each.reason}")
@@ -74,10 +76,10 @@ def show(
     _print_variants(made, sources)
     for each in wrong:
         console.print(f"cannot be run: {each.task.label}: {each.reason}", highlight=False, markup=False)
-    console.print(f"{_counted(len(made.tasks), 'task')}, {len(wrong)} of them impossible.", highlight=False)
+    console.print(f"{counted(len(made.tasks), 'task')}, {len(wrong)} of them impossible.", highlight=False)
     if cost is not None and memory is not None:
         console.print(
-            f"{_counted(cost.cells, 'cell')}, about {_time(cost.wall(amount))} in {amount} processes, about "
+            f"{counted(cost.cells, 'cell')}, about {_time(cost.wall(amount))} in {amount} processes, about "
             f"{memory / 2**30:.1f} GB. Tried: {tried}.",
             highlight=False,
         )
@@ -106,10 +108,6 @@ def _opened(path: Path) -> tuple[Plan, Sequence[Opened]]:
 
     made = make_plan(read_plan(path))
     return made, open_sources(made)
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _time(seconds: float) -> str:

@@ -6,11 +6,42 @@ import datetime
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from pydantic import BaseModel, ConfigDict, Field
 
-from seepage._core import InputError
+from seepage._core.option import MAIN, Option
+
+RUNNING = "Running"
+
+
+class Where(BaseModel):
+    """Where a run goes and where its tasks run."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    out: Annotated[
+        str,
+        Option(help="Folder for the run; auto names one below runs/. A run that is there is continued.", group=MAIN),
+    ] = "auto"
+    jobs: Annotated[
+        int | None,
+        Field(ge=1),
+        Option(help="Processes; one for a single table, as many as cores for a plan with a grid.", group=RUNNING),
+    ] = None
+    backend: Annotated[
+        str | None,
+        Option(
+            help="Where tasks run: local (processes) or dask (a cluster; on this machine if no address is given).",
+            group=RUNNING,
+        ),
+    ] = None
+    scheduler: Annotated[
+        str | None,
+        Option(help="backend dask: the scheduler's address, tcp://HOST:PORT or tls://HOST:PORT.", group=RUNNING),
+    ] = None
+
 
 if TYPE_CHECKING:
     from seepage.results import Summary
@@ -24,9 +55,7 @@ def open_and_run(
     sources: Sequence[Opened],
     folder: Path,
     command: str,
-    jobs: int | None,
-    backend: str | None,
-    scheduler: str | None,
+    where: Where,
     *,
     strict: bool,
 ) -> Summary:
@@ -43,10 +72,10 @@ def open_and_run(
         typer.echo(f"note: {note}", err=True)
     with ExitStack() as stack:
         bars = stack.enter_context(ProgressBars())
-        where = stack.enter_context(workers(plan, jobs, backend, scheduler))
+        backend = stack.enter_context(workers(plan, where))
         try:
             summary = run(
-                plan, out=folder, command=command, sources=sources, backend=where, strict=strict, progress=bars
+                plan, out=folder, command=command, sources=sources, backend=backend, strict=strict, progress=bars
             )
         except KeyboardInterrupt:
             typer.echo(f"What is finished is kept. Continue with --out {folder}", err=True)
@@ -86,19 +115,18 @@ def finish(summary: Summary, folder: Path, as_json: bool) -> None:
 
 
 @contextmanager
-def workers(plan: Plan, jobs: int | None, backend: str | None, scheduler: str | None) -> Iterator[Backend | None]:
+def workers(plan: Plan, where: Where) -> Iterator[Backend | None]:
     """Where a plan runs: one without a grid here, others in as many processes as there are cores."""
     from seepage.runs.backends import cores, open_backend
 
-    if jobs is not None and jobs < 1:
-        raise InputError(f"--jobs is {jobs}; it must be at least 1.")
-    alone = len(plan.variants) == 1 and plan.study.name in ("rows", "vertical")
-    here = backend is None and scheduler is None and (jobs == 1 or (jobs is None and alone))
-    if here or (jobs is None and len(plan.tasks) == 1 and backend is None and scheduler is None):
+    jobs, named = where.jobs, where.backend is not None or where.scheduler is not None
+    alone = len(plan.tasks) == 1 or (len(plan.variants) == 1 and plan.study.name in ("rows", "vertical"))
+    if not named and (jobs == 1 or (jobs is None and alone)):
         yield None
         return
     amount = jobs or max(1, min(cores(), len(plan.tasks)))
-    with open_backend(backend or ("dask" if scheduler else "local"), jobs=amount, scheduler=scheduler) as opened:
+    name = where.backend or ("dask" if where.scheduler else "local")
+    with open_backend(name, jobs=amount, scheduler=where.scheduler) as opened:
         yield opened
 
 

@@ -7,16 +7,28 @@ and the reference are all made from that one line; nothing else repeats its name
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from seepage._core import InputError, nearest, unknown_name
 from seepage._core.option import Option
+
+Checked = TypeVar("Checked", bound=BaseModel)
+
+
+def each_once(value: Sequence[object]) -> Sequence[object]:
+    """A list of a plan: at least one entry, none twice."""
+    if not value or len(set(value)) != len(value):
+        raise ValueError("needs at least one entry, each once")
+    return value
+
+
+EachOnce = AfterValidator(each_once)
 
 
 class Settings(BaseModel):
@@ -98,16 +110,23 @@ def foreign_name(
     return unknown_name(f"setting of the study {study}{place}:", key, names)
 
 
-def checked(kind: type[Any], values: Mapping[str, Any], written_out: Callable[[str, Any], str]) -> Any:
-    """Settings of this kind from plain values; a mistake is one sentence.
+def as_typed(kind: str, asked: object) -> str:
+    """A spec as it was typed: where no part is looked up."""
+    return str(asked)
+
+
+def checked(
+    kind: type[Checked], values: Mapping[str, object], written_out: Callable[[str, Any], str] = as_typed
+) -> Checked:
+    """Options of this kind from plain values; a mistake is one sentence.
 
     Args:
-        values: by the names of the settings; others are told by :func:`foreign_name` before.
+        values: by the names of the fields; others are told by :func:`foreign_name` before.
         written_out: from a kind of part and its spec (or the object itself) to the spec as it is written down.
     """
     plain = {}
     for name, value in values.items():
-        field: FieldInfo = kind.model_fields[name]
+        field = kind.model_fields[name]
         plain[name] = _shaped(name, field, value, written_out)
     try:
         made = kind(**plain)

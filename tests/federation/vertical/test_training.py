@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from seepage._core import InputError, Streams
 from seepage.federation.vertical import (
     DESIGNS,
+    AlignedRows,
     Checkpoint,
     Failures,
     Federation,
@@ -25,7 +26,6 @@ from seepage.federation.vertical import (
     Phase,
     SilentPartyError,
     Stamp,
-    TabVFL,
     Task,
     Traffic,
     Training,
@@ -51,8 +51,13 @@ def federation(
     x, y = columns(widths)
     names = [f"guest{number}" for number in range(len(widths))]
     return Federation(
-        names, x, y, 2, design=make_design(design), parts=PARTS, training=training, streams=Streams(3), **more
-    )  # type: ignore[arg-type]
+        AlignedRows(names, x, y, 2),
+        design=make_design(design),
+        parts=PARTS,
+        training=training,
+        streams=Streams(3),
+        **more,  # type: ignore[arg-type]
+    )
 
 
 def test_one_guest_with_an_identity_layer_is_central_tabnet() -> None:
@@ -112,7 +117,7 @@ def test_every_design_learns(design: str) -> None:
 @pytest.mark.parametrize("design", [name for name in DESIGNS if name not in ("central", "tabvfl_without_fc")])
 def test_no_raw_column_leaves_a_guest(design: str) -> None:
     sent: list[Message] = []
-    # Wide guests: a square layer of two columns can turn into one of them by chance while it learns, one of eight cannot.
+    # Wide guests: while it learns, a square layer of two columns can turn into one of them by chance, one of eight not.
     widths = [8, 9, 8]
     federation(design, widths, traffic=Traffic(sent.append)).fit(TRAIN, HELD_OUT)
     raw = torch.cat(columns(widths)[0], 1)
@@ -315,17 +320,16 @@ def test_training_that_diverges_stops_with_the_party_named() -> None:
 
 def test_bad_input_is_one_sentence() -> None:
     x, y = columns()
-    more = {"design": TabVFL(), "parts": PARTS, "training": SHORT, "streams": Streams(0)}
     with pytest.raises(InputError, match="'b' has no columns"):
-        Federation(["a", "b"], [x[0], x[0][:, :0]], y, 2, **more)  # type: ignore[arg-type]
+        AlignedRows(["a", "b"], [x[0], x[0][:, :0]], y, 2)
     with pytest.raises(InputError, match="no guest"):
-        Federation([], [], y, 2, **more)  # type: ignore[arg-type]
+        AlignedRows([], [], y, 2)
     with pytest.raises(InputError, match="same name"):
-        Federation(["a", "a"], x[:2], y, 2, **more)  # type: ignore[arg-type]
+        AlignedRows(["a", "a"], x[:2], y, 2)
     with pytest.raises(InputError, match="align"):
-        Federation(["a"], [x[0][:5]], y, 2, **more)  # type: ignore[arg-type]
+        AlignedRows(["a"], [x[0][:5]], y, 2)
     with pytest.raises(InputError, match="NaN"):
-        Federation(["a"], [x[0] * torch.nan], y, 2, **more)  # type: ignore[arg-type]
+        AlignedRows(["a"], [x[0] * torch.nan], y, 2)
     with pytest.raises(InputError, match="latent dimension is 4, but there are 5 guests"):
         federation(widths=[2, 2, 2, 2, 1])
     with pytest.raises(InputError, match="BatchNorm"):

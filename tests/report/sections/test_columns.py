@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from seepage.report import render
 from seepage.report.sections import columns as section
 from seepage.report.sections.columns import columns
@@ -38,13 +40,15 @@ def test_of_hundreds_of_columns_those_at_risk_are_shown_and_the_rest_counted() -
     assert "The 240 columns most at risk; 544 more are in summary.json." in Reader(render(summary)).text
 
 
-def test_the_heat_map_has_the_settings_that_leak_most(monkeypatch: object) -> None:
-    assert section.HEAT_LIMIT == 20_000
-    sizes = range(1, 9)
-    records = [r for n in sizes for r in records_of(a_cell(batch_size=n), 2, accuracy=0.5 + n / 20, columns=COLUMNS)]
+def test_the_heat_map_has_the_settings_that_leak_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = [r for n in range(1, 9) for r in records_of(a_cell(batch_size=n), 4, accuracy=0.6 + n / 20, exact=0)]
     view = columns(a_summary(records))
-    assert [leak.number for leak in view.settings] == list(sizes)
+    assert [leak.number for leak in view.settings] == list(range(1, 9))
     assert view.settings_left_out == 0
+    monkeypatch.setattr(section, "HEAT_LIMIT", 3 * len(COLUMNS))
+    view = columns(a_summary(records))
+    assert ([leak.number for leak in view.settings], view.settings_left_out) == ([6, 7, 8], 5)
+    assert "The 3 settings that leak most" in Reader(render(a_summary(records))).text
 
 
 def test_shades_go_from_below_guessing_to_above() -> None:

@@ -8,7 +8,7 @@ from tests.report.example import a_cell, a_summary, a_vertical_cell, a_vertical_
 
 
 def a_pair(cell: str, **truth: object) -> dict[str, object]:
-    return {"cell": cell, "client": 2, "truth": truth, "reconstruction": {name: 40.8 for name in truth}}
+    return {"cell": cell, "client": 2, "truth": truth, "reconstruction": dict.fromkeys(truth, 40.8)}
 
 
 def test_nothing_without_asking() -> None:

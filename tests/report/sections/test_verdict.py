@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from seepage.report.level import Level
@@ -42,7 +44,7 @@ def test_verdict_of_a_usual_run() -> None:
     assert safest.startswith("The least leaking choice tested was batch 32")
     assert failed == "28 of 120 attacks gave nothing to score; they are counted and never averaged."
     assert unmeasured == "2 settings could not be measured; that does not mean safe."
-    assert [plain(tile.value) for tile in found.tiles][0] == "10"
+    assert found.tiles[0].value == "10"
 
 
 def test_vertical_learning_is_judged_alike() -> None:
@@ -55,8 +57,8 @@ def test_vertical_learning_is_judged_alike() -> None:
 
 def test_a_table_and_a_variant_are_named() -> None:
     records = [r for name in ("one", "two") for r in records_of(a_cell(dataset=name, variant=f"seed={name}"), 3)]
-    assert "table one, " in verdict(a_summary(records)).sentences[0] + verdict(a_summary(records)).sentences[1]
-    assert ", seed=" in " ".join(verdict(a_summary(records)).sentences)
+    text = " ".join(verdict(a_summary(records)).sentences)
+    assert re.search(r"worst of 2 measured settings: table (one|two), .*, seed=\1\.", text)
 
 
 @pytest.mark.parametrize(("certified", "said"), [(8, "all of them with a proof"), (3, "3 with a proof"), (0, "cannot")])

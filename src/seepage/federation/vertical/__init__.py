@@ -9,13 +9,16 @@ from seepage.federation.vertical.failures import METHODS, Failures
 from seepage.federation.vertical.guest import Guest
 from seepage.federation.vertical.host import Host
 from seepage.federation.vertical.messages import Kind, Message, PartyError, Phase, SilentPartyError, Stamp, Task
+from seepage.federation.vertical.rows import AlignedRows
+from seepage.federation.vertical.schedule import Epoch, History, Training
 from seepage.federation.vertical.state import Checkpoint
-from seepage.federation.vertical.training import Epoch, Federation, History, Training
+from seepage.federation.vertical.training import Federation
 
 __all__ = [
     "AGGREGATIONS",
     "DESIGNS",
     "METHODS",
+    "AlignedRows",
     "Alignment",
     "Channel",
     "Checkpoint",

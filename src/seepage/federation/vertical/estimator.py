@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,10 @@ from seepage.federation.vertical.channel import Traffic
 from seepage.federation.vertical.columns import Columns
 from seepage.federation.vertical.designs import AGGREGATIONS, Aggregation, Design, LocalEncoders, LocalTabNets, TabVFL
 from seepage.federation.vertical.failures import METHODS, Failures, Method
+from seepage.federation.vertical.rows import AlignedRows
+from seepage.federation.vertical.schedule import History, Training
 from seepage.federation.vertical.state import Checkpoint, write_json
-from seepage.federation.vertical.training import Federation, History, Training
+from seepage.federation.vertical.training import Federation
 from seepage.models.tabnet_split import TabNetParts
 
 Tables = Mapping[str, Any] | Sequence[Any]
@@ -50,6 +52,7 @@ def make_design(name: str, aggregation: str | None = None) -> Design:
     return DESIGNS[name](aggregation)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)  # scikit-learn shows and compares estimators in its own way
 class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier whose columns live at several parties.
 
@@ -73,40 +76,21 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         'tabvfl'
     """
 
-    def __init__(
-        self,
-        *,
-        design: str = "tabvfl",
-        aggregation: str | None = None,
-        latent: int = 5,
-        steps: int = 3,
-        pretraining: int = 100,
-        finetuning: int = 100,
-        batch_size: int = 512,
-        rate: float = 0.02,
-        hidden: float = 0.2,
-        sparsity: float = 1e-3,
-        patience: int = 10,
-        validation: float = 0.15,
-        failure_probability: float = 0.0,
-        failure_method: str = "hybrid",
-        seed: int = 0,
-    ) -> None:
-        self.design = design
-        self.aggregation = aggregation
-        self.latent = latent
-        self.steps = steps
-        self.pretraining = pretraining
-        self.finetuning = finetuning
-        self.batch_size = batch_size
-        self.rate = rate
-        self.hidden = hidden
-        self.sparsity = sparsity
-        self.patience = patience
-        self.validation = validation
-        self.failure_probability = failure_probability
-        self.failure_method = failure_method
-        self.seed = seed
+    design: str = "tabvfl"
+    aggregation: str | None = None
+    latent: int = 5
+    steps: int = 3
+    pretraining: int = 100
+    finetuning: int = 100
+    batch_size: int = 512
+    rate: float = 0.02
+    hidden: float = 0.2
+    sparsity: float = 1e-3
+    patience: int = 10
+    validation: float = 0.15
+    failure_probability: float = 0.0
+    failure_method: str = "hybrid"
+    seed: int = 0
 
     def fit(
         self,
@@ -215,10 +199,7 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise unknown_name("failure method", self.failure_method, METHODS)
         method: Method = self.failure_method
         return Federation(
-            [columns.name for columns in self.columns_],
-            encoded,
-            codes,
-            len(self.classes_),
+            AlignedRows([columns.name for columns in self.columns_], encoded, codes, len(self.classes_)),
             design=make_design(self.design, self.aggregation),
             parts=TabNetParts(latent=self.latent, attention=self.latent, steps=self.steps),
             training=Training(

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from seepage._core import Streams
 from seepage.federation.vertical.messages import Kind, Message, PartyError, Phase, Stamp, Task
 from seepage.federation.vertical.party import Learning, batches
+from seepage.federation.vertical.schedule import Training
 from seepage.models.tabnet_split import obfuscated
 
 FLOOR = 1e-3  # of a column's variance in a batch; a category that one row in a thousand has is at it
@@ -24,10 +25,8 @@ class Guest:
         bottom: computes intermediate results from columns, masks (or None) and the phase, and the sparsity of its own
             attention if it has one.
         rebuild: from a decoder chunk to its own columns; None if nothing is rebuilt here.
-        rate, clip: of its optimiser.
-        hidden: share of entries hidden while pretraining.
-        sparsity: weight of the attention's sparsity, where the attention is here.
-        batch_size: of local pretraining.
+        training: rate and clip of its optimiser, what is hidden while pretraining, the weight of the attention's
+            sparsity where the attention is here, the batch size of local pretraining.
         shares_masks: tell the host which entries are hidden.
         streams: for the masks.
     """
@@ -39,19 +38,16 @@ class Guest:
         bottom: nn.Module,
         rebuild: nn.Module | None,
         *,
-        rate: float,
-        clip: float,
-        hidden: float,
-        sparsity: float,
-        batch_size: int,
+        training: Training,
         shares_masks: bool,
         streams: Streams,
     ) -> None:
         self.name = name
         self._columns = columns
         self._shares_masks = shares_masks
-        self._hidden, self._sparsity, self._streams, self._batch_size = hidden, sparsity, streams, batch_size
-        self.learning = Learning({"bottom": bottom, "rebuild": rebuild}, rate, clip)
+        self._hidden, self._sparsity, self._streams = training.hidden, training.sparsity, streams
+        self._batch_size = training.batch_size
+        self.learning = Learning({"bottom": bottom, "rebuild": rebuild}, training.rate, training.clip)
         self._bottom, self._rebuild = bottom, rebuild
         self._pending: _Pending | None = None
         self._answers: dict[Task, Callable[[Message], Message]] = {

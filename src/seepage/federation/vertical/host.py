@@ -15,6 +15,7 @@ from seepage.federation.vertical.designs import Top, final_mapping
 from seepage.federation.vertical.failures import Cache
 from seepage.federation.vertical.messages import Kind, Message, PartyError, Phase, SilentPartyError, Stamp, Task, opened
 from seepage.federation.vertical.party import Learning
+from seepage.federation.vertical.schedule import Training
 
 NAME = "host"
 EVALUATED = 4096  # rows of a batch where nothing is learned
@@ -44,10 +45,9 @@ class Host:
         channel: the way to the guests.
         cache: stands in for guests that are absent.
         latent: columns of the latent.
-        rate, clip: of its optimiser.
-        sparsity: weight of the attention's sparsity. Algorithm 2 subtracts the mean of M log M, which is negative, and
-            Eq. 3.17 adds the entropy -M log M: the same thing. Sparse masks have low entropy, so a positive weight
-            makes masks sparse.
+        training: rate and clip of its optimiser, and the weight of the attention's sparsity. Algorithm 2 subtracts the
+            mean of M log M, which is negative, and Eq. 3.17 adds the entropy -M log M: the same thing. Sparse masks
+            have low entropy, so a positive weight makes masks sparse.
     """
 
     def __init__(
@@ -59,14 +59,12 @@ class Host:
         cache: Cache,
         *,
         latent: int,
-        rate: float,
-        clip: float,
-        sparsity: float,
+        training: Training,
     ) -> None:
         self._top, self._labels, self._channel, self.cache = top, labels, channel, cache
-        self._sparsity = sparsity
+        self._sparsity = training.sparsity
         self._mapping = final_mapping(latent, classes)
-        self.learning = Learning({"top": top.module, "mapping": self._mapping}, rate, clip)
+        self.learning = Learning({"top": top.module, "mapping": self._mapping}, training.rate, training.clip)
         self.lost: set[str] = set()  # guests that fell silent in this epoch
 
     @property

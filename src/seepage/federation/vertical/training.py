@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 
 import numpy as np
 import torch
@@ -18,6 +17,8 @@ from seepage.federation.vertical.guest import Guest
 from seepage.federation.vertical.host import EVALUATED, Host
 from seepage.federation.vertical.messages import Phase, SilentPartyError, Stamp, Task
 from seepage.federation.vertical.party import batches
+from seepage.federation.vertical.rows import AlignedRows
+from seepage.federation.vertical.schedule import Epoch, History, Training
 from seepage.federation.vertical.state import Checkpoint
 from seepage.models import scoped_randomness
 from seepage.models.tabnet_split import TabNetParts
@@ -25,82 +26,11 @@ from seepage.models.tabnet_split import TabNetParts
 SILENT_EPOCHS = 3  # a guest that does not answer for so long does not come back
 
 
-@dataclass(frozen=True, kw_only=True)
-class Training:
-    """How a federation trains.
-
-    Document 004 does not state the optimiser, its rate, the hidden share, the sparsity weight or the patience; these
-    are pytorch-tabnet's defaults.
-
-    Args:
-        pretraining, finetuning: epochs at most; 0 leaves a phase out.
-        batch_size: rows of a mini batch; the order of rows is fixed, as in document 004.
-        rate: of Adam.
-        clip: largest norm of a party's gradient.
-        hidden: share of entries hidden while pretraining.
-        sparsity: weight of the attention's entropy while fine-tuning.
-        patience: epochs without a better validation loss before a phase stops, and the best weights return; 0 trains
-            to the end and keeps the last weights.
-    """
-
-    pretraining: int = 100
-    finetuning: int = 100
-    batch_size: int = 512
-    rate: float = 0.02
-    clip: float = 1.0
-    hidden: float = 0.2
-    sparsity: float = 1e-3
-    patience: int = 10
-
-    def __post_init__(self) -> None:
-        if self.batch_size < 2:
-            raise InputError(f"The batch size is {self.batch_size}; BatchNorm needs at least 2 rows in a batch.")
-        if min(self.pretraining, self.finetuning) < 0 or self.pretraining + self.finetuning < 1:
-            raise InputError("There must be at least one epoch of pretraining or of fine-tuning.")
-        if not 0 < self.hidden < 1:
-            raise InputError(f"The hidden share is {self.hidden}; it must lie between 0 and 1.")
-
-
-@dataclass(frozen=True)
-class Epoch:
-    """What one epoch gave."""
-
-    phase: str
-    number: int
-    loss: float
-    validation: float
-    seconds: float
-    absent: tuple[str, ...] = ()
-
-
-@dataclass
-class History:
-    """All epochs, and where each phase was best."""
-
-    epochs: list[Epoch] = field(default_factory=list)
-
-    def of(self, phase: Phase) -> list[Epoch]:
-        """The epochs of a phase."""
-        return [epoch for epoch in self.epochs if epoch.phase == phase.value]
-
-    def best(self, phase: Phase) -> Epoch | None:
-        """The epoch whose weights were kept."""
-        return min(self.of(phase), key=lambda epoch: epoch.validation, default=None)
-
-    def stopped(self, phase: Phase, patience: int) -> bool:
-        """Whether the phase has waited long enough for something better."""
-        best = self.best(phase)
-        return patience > 0 and best is not None and self.of(phase)[-1].number - best.number >= patience
-
-
 class Federation:
     """A host and its guests in one process.
 
     Args:
-        names: of the guests.
-        columns: (rows, width) encoded columns of each guest; rows are aligned.
-        labels: (rows,) class codes, at the host.
-        classes: how many.
+        rows: everyone's, aligned.
         design: which part is where.
         parts: sizes of TabNet's parts.
         training: how to train.
@@ -113,10 +43,7 @@ class Federation:
 
     def __init__(
         self,
-        names: Sequence[str],
-        columns: Sequence[Tensor],
-        labels: Tensor,
-        classes: int,
+        rows: AlignedRows,
         *,
         design: Design,
         parts: TabNetParts,
@@ -126,10 +53,9 @@ class Federation:
         traffic: Traffic | None = None,
         limit: float | None = None,
     ) -> None:
-        check_parties(names, columns, labels, classes)
         self.training, self._streams, self._failures = training, streams, failures or Failures()
         with scoped_randomness(streams.integer("weights")):  # pytorch-tabnet's parts draw from torch's own generator
-            built = design.build(parts, [each.shape[1] for each in columns])
+            built = design.build(parts, [each.shape[1] for each in rows.columns])
             self._built: Built = built
             self.guests = [
                 Guest(
@@ -137,28 +63,24 @@ class Federation:
                     x,
                     bottom,
                     rebuild,
-                    rate=training.rate,
-                    clip=training.clip,
-                    hidden=training.hidden,
-                    sparsity=training.sparsity,
-                    batch_size=training.batch_size,
+                    training=training,
                     shares_masks=built.top.needs_masks,
                     streams=streams,
                 )
-                for name, x, bottom, rebuild in zip(names, columns, built.bottoms, built.rebuilds, strict=True)
+                for name, x, bottom, rebuild in zip(
+                    rows.names, rows.columns, built.bottoms, built.rebuilds, strict=True
+                )
             ]
             reached = {guest.name: guest for guest in self.guests}
             self.channel: Channel = InProcess(reached, traffic) if limit is None else Threads(reached, limit, traffic)
             self.host = Host(
                 built.top,
-                labels,
-                classes,
+                rows.labels,
+                rows.classes,
                 self.channel,
-                Cache(len(labels), "zeros" if self._failures.probability == 0 else self._failures.method),
+                Cache(len(rows.labels), "zeros" if self._failures.probability == 0 else self._failures.method),
                 latent=parts.latent,
-                rate=training.rate,
-                clip=training.clip,
-                sparsity=training.sparsity,
+                training=training,
             )
         self.history = History()
         self._silent: dict[str, int] = {}
@@ -256,20 +178,3 @@ class Federation:
         self.host.learning.restore({name: value for name, value in parties["host"].items() if name not in cached})
         self.host.cache.restore(cached)
         self.history = History([Epoch(**(each | {"absent": tuple(each["absent"])})) for each in facts["epochs"]])
-
-
-def check_parties(names: Sequence[str], columns: Sequence[Tensor], labels: Tensor, classes: int) -> None:
-    """Stop at parties that cannot train together."""
-    if not names:
-        raise InputError("There is no guest; at least one party with columns is needed.")
-    if len(set(names)) != len(names):
-        raise InputError(f"Two guests have the same name: {', '.join(sorted(names))}.")
-    for name, x in zip(names, columns, strict=True):
-        if x.shape[1] == 0:
-            raise InputError(f"Guest {name!r} has no columns.")
-        if len(x) != len(labels):
-            raise InputError(f"Guest {name!r} has {len(x)} rows, the host has {len(labels)} labels; align them first.")
-        if not bool(torch.isfinite(x).all()):
-            raise InputError(f"Guest {name!r} has cells that are NaN or infinite.")
-    if classes < 2:
-        raise InputError(f"The labels have {classes} class; at least 2 are needed.")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from seepage._core import InputError
 from seepage._core.option import MAIN, Option
-from seepage.plans.options import Settings
+from seepage.plans.options import EachOnce, Settings
 
 MODELS, ROWS = "Advanced: models", "Advanced: rows"
 LEAST = 9  # models for each class: one of them is a target
@@ -33,10 +33,12 @@ class PropertySettings(Settings):
     ] = ""
     classes: Annotated[
         tuple[Annotated[int, Field(ge=2)], ...],
+        EachOnce,
         Option(help="Into how many ranges the share is cut; several, separated by commas.", group=MAIN),
     ] = (4,)
     losses: Annotated[
         tuple[str, ...],
+        EachOnce,
         Option(
             help="Losses of the meta-model (see `seepage losses list`), separated by commas.",
             group=MAIN,
@@ -53,6 +55,7 @@ class PropertySettings(Settings):
     ] = "weights"
     defenses: Annotated[
         tuple[str, ...],
+        EachOnce,
         Option(
             help="Defences (see `seepage defenses list`), such as dp_sgd:noise=1, separated by commas.",
             group=MAIN,
@@ -137,13 +140,6 @@ class PropertySettings(Settings):
             help="Disjoint pools: share of the property in the attacker's pool; as it comes if not given.", group=ROWS
         ),
     ] = None
-
-    @field_validator("classes", "losses", "defenses")
-    @classmethod
-    def _not_empty(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
-        if not value or len(set(value)) != len(value):
-            raise ValueError("needs at least one entry, each once")
-        return value
 
     def belongs(self) -> None:
         """Options that would have no effect, or cannot be, are mistakes."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import BeforeValidator, Field
 
 from seepage._core import InputError
 from seepage._core.option import MAIN, Option
-from seepage.plans.options import Settings
+from seepage.plans.options import EachOnce, Settings
 
 TRAINING, ATTACKS = "Advanced: the federation", "Advanced: the attack"
 Protocol = Literal["fedsgd", "fedavg"]
@@ -31,6 +31,7 @@ class RowsSettings(Settings):
     protocol: Annotated[Protocol, Option(help="fedsgd or fedavg.", group=MAIN)] = "fedsgd"
     models: Annotated[
         tuple[str, ...],
+        EachOnce,
         Option(
             help="Models (see `seepage models list`), such as mlp or mlp:width=64, separated by commas.",
             group=MAIN,
@@ -41,6 +42,7 @@ class RowsSettings(Settings):
     ] = ("mlp",)
     defenses: Annotated[
         tuple[str, ...],
+        EachOnce,
         Option(
             help="Defences (see `seepage defenses list`), such as gaussian_noise:0.01, separated by commas.",
             group=MAIN,
@@ -51,6 +53,7 @@ class RowsSettings(Settings):
     ] = ("none",)
     batch_sizes: Annotated[
         tuple[Annotated[int, Field(ge=1)], ...],
+        EachOnce,
         Option(
             help="Rows of a mini batch; several, separated by commas.",
             group=MAIN,
@@ -60,6 +63,7 @@ class RowsSettings(Settings):
     ] = (8,)
     attacks: Annotated[
         tuple[str, ...],
+        EachOnce,
         Option(
             help="Attacks (see `seepage attacks list`), such as tableak:steps=500, separated by commas.",
             group=MAIN,
@@ -74,6 +78,7 @@ class RowsSettings(Settings):
     ] = False
     attack_points: Annotated[
         tuple[str, ...],
+        EachOnce,
         BeforeValidator(_texts),
         Option(
             help="When updates are attacked: initialized, 25%, 50%, 75%, final; or auto for all five; or exposures "
@@ -159,13 +164,6 @@ class RowsSettings(Settings):
     standardise_onehot: Annotated[
         bool, Option(help="Standardise one-hot inputs too, as TabLeak does.", group=TRAINING)
     ] = False
-
-    @field_validator("models", "defenses", "batch_sizes", "attacks", "attack_points")
-    @classmethod
-    def _not_empty(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
-        if not value or len(set(value)) != len(value):
-            raise ValueError("needs at least one entry, each once")
-        return value
 
     def belongs(self) -> None:
         """Options that would have no effect are mistakes."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from seepage._core import InputError
 from seepage._core.option import MAIN, Option
-from seepage.plans.options import Settings
+from seepage.plans.options import EachOnce, Settings
 
 Phases = Literal["both", "no pretraining", "no fine-tuning"]
 Method = Literal["cache", "zeros", "hybrid"]
@@ -35,6 +35,7 @@ class TrainingSettings(Settings):
     ] = None
     designs: Annotated[
         tuple[str, ...],
+        EachOnce,
         Option(
             help="Which part of TabNet is where (see `seepage designs list`), separated by commas.",
             group=MAIN,
@@ -54,6 +55,7 @@ class TrainingSettings(Settings):
     finetuning: Annotated[int, Field(ge=0), Option(help="Epochs of fine-tuning at most.", group=TRAINING)] = 100
     phases: Annotated[
         tuple[Phases, ...],
+        EachOnce,
         Option(help="both, no pretraining, no fine-tuning; separated by commas.", group=TRAINING),
     ] = ("both",)
     batch_size: Annotated[int, Field(ge=1), Option(help="Rows of a mini batch.", group=TRAINING)] = 512
@@ -66,6 +68,7 @@ class TrainingSettings(Settings):
     ] = True
     failure_probabilities: Annotated[
         tuple[Annotated[float, Field(ge=0, lt=1)], ...],
+        EachOnce,
         Option(
             help="Chances that a guest is absent in an epoch: 0,0.2,0.35,0.5.",
             group=ABSENT,
@@ -75,15 +78,9 @@ class TrainingSettings(Settings):
     ] = (0.0,)
     failure_methods: Annotated[
         tuple[Method, ...],
+        EachOnce,
         Option(help="What stands in for an absent guest: cache, zeros or hybrid, separated by commas.", group=ABSENT),
     ] = ("cache", "zeros")
-
-    @field_validator("designs", "phases", "failure_probabilities", "failure_methods")
-    @classmethod
-    def _not_empty(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
-        if not value or len(set(value)) != len(value):
-            raise ValueError("needs at least one entry, each once")
-        return value
 
     def belongs(self) -> None:
         """Options that would have no effect are mistakes."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
 from seepage._core import InputError
 from seepage._core.option import MAIN, Option
-from seepage.plans.options import Settings
+from seepage.plans.options import EachOnce, Settings
 
 EXTRA = 1.1  # batches for each person: as many as there are people determine them, a few more make it well-conditioned
 LEARNING, ATTACKS = "Advanced: learning", "Advanced: the attack"
@@ -24,6 +24,7 @@ class VerticalSettings(Settings):
 
     models: Annotated[
         tuple[str, ...],
+        EachOnce,
         Option(
             help="Models (see `seepage models list`), separated by commas.",
             group=MAIN,
@@ -34,6 +35,7 @@ class VerticalSettings(Settings):
     ] = ("mlp",)
     defenses: Annotated[
         tuple[str, ...],
+        EachOnce,
         Option(
             help="Defences (see `seepage defenses list`), such as fake_gradients:0.1, separated by commas.",
             group=MAIN,
@@ -45,12 +47,14 @@ class VerticalSettings(Settings):
     people: Annotated[int, Field(ge=2), Option(help="Aligned rows at the workers.", group=MAIN)] = 2000
     batch_sizes: Annotated[
         tuple[Annotated[int, Field(ge=1)], ...],
+        EachOnce,
         Option(
             help="People in a batch; several, separated by commas.", group=MAIN, flag="--batch-size", one="batch_size"
         ),
     ] = (8,)
     attacks: Annotated[
         tuple[str, ...],
+        EachOnce,
         Option(
             help="Attacks (see `seepage attacks list`), separated by commas.", group=MAIN, one="attack", part="attack"
         ),
@@ -96,13 +100,6 @@ class VerticalSettings(Settings):
             help="A setting of all attacks, such as rate=0.1. More than once.", group=ATTACKS, flag="--attack-option"
         ),
     ] = Field(default_factory=dict)
-
-    @field_validator("models", "defenses", "batch_sizes", "attacks")
-    @classmethod
-    def _not_empty(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
-        if not value or len(set(value)) != len(value):
-            raise ValueError("needs at least one entry, each once")
-        return value
 
     @field_validator("watch")
     @classmethod
