@@ -32,8 +32,10 @@ from torch import Tensor, nn
 from seepage._core import InputError
 from seepage.attacks.properties import ShadowPlan, encode_rows, run_factory
 from seepage.data import Encoder, Table, open_dataset
+from seepage.models.encoded import Encoded
+from seepage.models.recipe import Recipe
 from seepage.models.stack import Stack
-from seepage.models.stacked_training import CHUNK, Encoded, Recipe, first_weights, train_stack
+from seepage.models.stacked_training import CHUNK, first_weights, train_stack
 
 RECIPE = Recipe()
 SIZES = (9, 52, 47, 17, 3, 7, 24, 15, 5, 10, 3, 6, 8, 6, 6, 51, 38, 8, 10, 9, 10, 3, 4, 5, 43, 43, 43, 5, 3, 3, 3, 2)

@@ -1,9 +1,9 @@
 """Draws docs/explanation/confusions.svg: which shares a property attack confuses.
 
-    python docs/draw_confusions.py [runs/reproduce-property-4.2-576-0/summary.json]
+    python docs/draw_confusions.py [RUN/summary.json]
 
 Without a run, the counts in docs/explanation/confusions.json are drawn. With the summary of a run of
-`seepage reproduce property` or `seepage audit --attacks property`, its counts are put there first.
+`seepage reproduce property` or `seepage audit property`, its counts are put there first.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
+
+from seepage.results import parse_summary
+from seepage.results.property import PropertySummary
 
 HERE = Path(__file__).parent / "explanation"
 COUNTS, FIGURE = HERE / "confusions.json", HERE / "confusions.svg"
@@ -20,30 +23,41 @@ LOSSES, CLASSES = ("nll", "sor", "coral"), (4, 10, 20)
 SIDE, WIDE, HIGH, LEFT, TOP = 190, 250, 250, 46, 30
 
 
+class Counts(TypedDict):
+    """One matrix: targets by true range (row) and named range (column)."""
+
+    classes: int
+    loss: str
+    confusion: list[list[int]]
+
+
 def main(arguments: Sequence[str]) -> None:
     if arguments:
-        COUNTS.write_text(written(taken(json.loads(Path(arguments[0]).read_text(encoding="utf-8")))), encoding="utf-8")
+        summary = parse_summary(Path(arguments[0]).read_bytes(), arguments[0])
+        if not isinstance(summary, PropertySummary):
+            raise SystemExit(f"{arguments[0]} is of the study {summary.study}; confusions are drawn of property.")
+        COUNTS.write_text(written(taken(summary)), encoding="utf-8")
     FIGURE.write_text(figure(json.loads(COUNTS.read_text(encoding="utf-8"))), encoding="utf-8")
 
 
-def taken(summary: dict[str, Any]) -> list[dict[str, Any]]:
+def taken(summary: PropertySummary) -> list[Counts]:
     """What is drawn of a run: attacks in one step, without a defence."""
     return [
-        {name: cell[name] for name in ("classes", "loss", "confusion")}
-        for cell in summary["cells"]
-        if cell["defense"] == "none" and not cell.get("hierarchy")
+        Counts(classes=cell.classes, loss=cell.loss, confusion=[list(row) for row in cell.confusion])
+        for cell in summary.cells
+        if cell.defense == "none" and not cell.hierarchy
     ]
 
 
-def written(cells: list[dict[str, Any]]) -> str:
+def written(cells: Sequence[Counts]) -> str:
     """One cell on each line."""
     return "[\n" + ",\n".join(json.dumps(cell) for cell in cells) + "\n]\n"
 
 
-def figure(cells: list[dict[str, Any]]) -> str:
+def figure(cells: Sequence[Counts]) -> str:
     """A matrix for each loss (row) and number of ranges (column), as SVG text."""
-    found = {(cell["loss"], cell["classes"]): cell["confusion"] for cell in cells}
-    losses = [loss for loss in LOSSES if any((loss, classes) in found for classes in CLASSES)]
+    matrices = {(cell["loss"], cell["classes"]): cell["confusion"] for cell in cells}
+    losses = [loss for loss in LOSSES if any((loss, classes) in matrices for classes in CLASSES)]
     wide, high = WIDE * len(CLASSES) + 20, HIGH * len(losses) + 10
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" role="img" '
@@ -53,8 +67,8 @@ def figure(cells: list[dict[str, Any]]) -> str:
     ]
     for row, loss in enumerate(losses):
         for column, classes in enumerate(CLASSES):
-            if (loss, classes) in found:
-                parts += panel(loss, found[loss, classes], WIDE * column + LEFT, HIGH * row + TOP)
+            if (loss, classes) in matrices:
+                parts += panel(loss, matrices[loss, classes], WIDE * column + LEFT, HIGH * row + TOP)
     return "\n".join([*parts, "</svg>\n"])
 
 

@@ -45,7 +45,8 @@ def test_everything_is_listed_with_what_it_works_on_and_where_it_comes_from(kind
 
 def test_vertical_attacks_and_the_defences_of_all_studies_are_among_them() -> None:
     """FINDINGS: both lists left out every vertical attack and defence."""
-    assert {"cafe", "cafe_closed_form", "cafe_nested", "exact", "tableak"} <= {fact["name"] for fact in listed("attack")}
+    attacks = {fact["name"] for fact in listed("attack")}
+    assert {"cafe", "cafe_closed_form", "cafe_nested", "exact", "tableak"} <= attacks
     named = {fact["name"] for fact in listed("defence")}
     assert {"fake_gradients", "hidden_ids", "remapped_ids", "epochs", "weight_noise", "balanced", "dp_sgd"} <= named
     balanced = next(fact for fact in listed("defence") if fact["name"] == "balanced")

@@ -18,7 +18,8 @@ import pytest
 
 from seepage._core.errors import FetchError
 from seepage.data import open_dataset
-from seepage.data.fetch import Member, OpenML, cache_dir, cached, extract, fetch_members, openml_frame
+from seepage.data.fetch import Member, cache_dir, cached, extract, fetch_members
+from seepage.data.openml import OpenML, openml_frame
 
 TABLE = b"a,b\n1,2\n3,4\n"
 MEMBER = Member(package="tinydata", version="1.0", path="tinydata/table.csv", sha256=hashlib.sha256(TABLE).hexdigest())

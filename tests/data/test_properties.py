@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from seepage._core import InputError
 from seepage.data import Column, Schema, Table, Target
-from seepage.data.properties import Property, draw, possible_shares
+from seepage.data.drawing import draw, possible_shares
+from seepage.data.properties import Property
 
 SCHEMA = Schema(
     columns=(

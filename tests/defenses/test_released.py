@@ -1,4 +1,4 @@
-"""Defences of the owner of a model: it trains longer, on balanced rows, privately, or adds noise to what it releases."""
+"""Defences of the owner of a model: longer training, balanced rows, privacy, noise on what is released."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import pytest
 import torch
 
 from seepage._core import InputError, Streams
-from seepage.data.properties import rebalance
+from seepage.data.drawing import rebalance
 from seepage.defenses import Defense
 from seepage.defenses.balanced import repeated
 from seepage.defenses.dp_sgd import epsilon
+from seepage.models.recipe import Recipe
 from seepage.models.stack import Stack
-from seepage.models.stacked_training import Recipe, first_weights
+from seepage.models.stacked_training import first_weights
 from seepage.plans.registry import make, parts_of
 from seepage.studies.property.making import noisy_steps, trained_rows
 from seepage.studies.property.settings import PropertySettings

@@ -9,7 +9,19 @@ from types import ModuleType
 
 import pytest
 
+from seepage.results import PropertyCell
+from seepage.results.property import PropertyResult, PropertySummary
+from tests.reproductions.imagined import envelope, head
+
 ROOT = Path(__file__).parents[2]
+
+
+def result(loss: str, confusion: list[list[int]], **place: str) -> PropertyResult:
+    cell = PropertyCell(
+        dataset="d", property_text="a == 'b'", observed="weights", classes=4, loss=loss, reader="paths", **place
+    )
+    numbers = {"metrics": {}, "confusion": confusion, "chance": 0.25, "most_frequent": 0.25, "guessing_mse": 1.0}
+    return PropertyResult.model_validate(envelope(cell) | numbers | {"calibration_error": 0.0, "epochs": 1})
 
 
 @pytest.fixture(scope="module")
@@ -29,18 +41,12 @@ def test_the_confusion_matrices_are_fresh(drawing: ModuleType) -> None:
 
 
 def test_a_run_s_summary_can_be_drawn(drawing: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cell = {"classes": 4, "loss": "sor", "confusion": [[2 * (a == b) for a in range(4)] for b in range(4)]}
-    other = {"classes": 4, "loss": "nll", "confusion": [[1] * 4] * 4}
-    summary = {
-        "cells": [
-            cell | {"defense": "none", "hierarchy": ""},
-            other | {"defense": "none", "hierarchy": "2x2"},
-            other | {"defense": "epochs:3", "hierarchy": ""},
-        ]
-    }
-    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    right = [[2 * (a == b) for a in range(4)] for b in range(4)]
+    cells = [result("sor", right), result("nll", right, hierarchy="2x2"), result("nll", right, defense="epochs:3")]
+    summary = PropertySummary.model_validate(head("property") | {"cells": cells})
+    (tmp_path / "summary.json").write_text(summary.to_json())
     monkeypatch.setattr(drawing, "COUNTS", tmp_path / "counts.json")
     monkeypatch.setattr(drawing, "FIGURE", tmp_path / "figure.svg")
     drawing.main([str(tmp_path / "summary.json")])
-    assert json.loads((tmp_path / "counts.json").read_text()) == [cell]
+    assert json.loads((tmp_path / "counts.json").read_text()) == [{"classes": 4, "loss": "sor", "confusion": right}]
     assert "sor, 4 ranges: 100 % right" in (tmp_path / "figure.svg").read_text()

@@ -5,7 +5,9 @@ import torch
 
 from seepage._core import InputError, Streams
 from seepage.federation.course import server_course
-from seepage.models.stacked_training import Recipe, accuracy, first_weights
+from seepage.models.recipe import Recipe
+from seepage.models.stacked_answers import accuracy
+from seepage.models.stacked_training import first_weights
 from tests.models.test_stacked_training import table
 
 RECIPE = Recipe(hidden=(6,), batch_size=16, rate=0.01)

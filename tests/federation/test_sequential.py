@@ -7,7 +7,9 @@ import torch
 
 from seepage._core import InputError
 from seepage.federation.sequential import Sequential
-from seepage.models.stacked_training import Encoded, Recipe, train_stack
+from seepage.models.encoded import Encoded
+from seepage.models.recipe import Recipe
+from seepage.models.stacked_training import train_stack
 
 RECIPE = Recipe(hidden=(4, 3), batch_size=8)
 

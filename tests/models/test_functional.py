@@ -10,9 +10,8 @@ from seepage._core import InputError
 from seepage.models import Learner, Parameters, Traced, record
 from tests import cases
 
-
-# Processors add numbers in other orders, so single precision (1.2e-7) differs by a few dozen of its last digits through a
-# net. A wrong gradient differs by far more.
+# Processors add numbers in other orders, so through a net single precision (1.2e-7) differs by a few dozen of its last
+# digits. A wrong gradient differs by far more.
 ROUNDING = 1e-5
 
 

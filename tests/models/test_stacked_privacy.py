@@ -8,8 +8,10 @@ from torch import Tensor
 from torch.func import functional_call, grad, vmap
 
 from seepage._core import InputError
+from seepage.models.encoded import Encoded
+from seepage.models.recipe import Recipe
 from seepage.models.stack import Stack
-from seepage.models.stacked_training import Encoded, Recipe, first_weights, gradient_stack, train_stack
+from seepage.models.stacked_training import first_weights, gradient_stack, train_stack
 from tests.models.test_stacked_training import assert_same, plain, rows_of, table
 
 

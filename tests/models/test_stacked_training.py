@@ -8,17 +8,12 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from seepage._core import InputError, Streams
-from seepage.models import stacked_training
+from seepage.models import stacked_answers
+from seepage.models.encoded import Encoded
+from seepage.models.recipe import Recipe
 from seepage.models.stack import Stack
-from seepage.models.stacked_training import (
-    Encoded,
-    Recipe,
-    accuracy,
-    first_weights,
-    gradient_stack,
-    logits,
-    train_stack,
-)
+from seepage.models.stacked_answers import accuracy, logits
+from seepage.models.stacked_training import first_weights, gradient_stack, train_stack
 
 SMALL = Recipe(hidden=(8, 4), batch_size=16)
 
@@ -151,7 +146,7 @@ def test_first_weights_are_xavier_s_and_their_seed_s() -> None:
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_accuracy_is_counted_as_everybody_counts_it(classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stacked_training, "EVALUATED", 64)
+    monkeypatch.setattr(stacked_answers, "EVALUATED", 64)
     whole = table(classes=classes)
     whole = whole.take(torch.nonzero((whole.labels != classes - 1) | (torch.arange(len(whole)) % 5 == 0))[:, 0])
     stack = train_stack(SMALL, whole, rows_of(2, 100, whole), [1, 2])

@@ -49,9 +49,11 @@ def test_papers_and_tables_are_listed() -> None:
         (["profilng"], "Did you mean 'profiling'"),
         (["tabvfl", "--table", "6.5"], "Unknown table of tabvfl '6.5'"),
         (["cafe", "--quick", "--scale", "0.5"], "one of --quick and --scale"),
-        (["tabvfl", "--path", "rice.arff"], "write NAME=VALUE, for instance rice_msc=rice.arff"),
+        (["tabvfl", "--path", "rice.arff"], "not of the form name=value"),
         (["tableak", "--only", "models=a", "--only", "models=b"], "twice"),
         (["tableak", "--only", "modles=mlp_tableak"], "Did you mean 'models'"),
+        (["cafe", "--scale", "2"], "must be at most 1"),
+        (["cafe", "--jobs", "0"], "must be at least 1"),
     ],
 )
 def test_wrong_words_are_one_sentence(words: list[str], sentence: str) -> None:

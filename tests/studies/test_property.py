@@ -186,5 +186,5 @@ def test_bad_input_is_one_sentence(tmp_path: Path, changes: dict[str, Any], sent
 
 
 def test_a_property_belongs_to_its_study() -> None:
-    with pytest.raises(InputError, match="'property' .*belongs to the study property; this is the study rows"):
+    with pytest.raises(InputError, match=r"'property' .*belongs to the study property; this is the study rows"):
         seepage.audit("clinic", property=ASKED)

@@ -1,4 +1,4 @@
-"""The study of vertical training: one table that is dealt or files that are aligned, quality, cost, what parties read."""
+"""The study of vertical training: a table that is dealt or files that are aligned, quality, cost, what parties read."""
 
 from __future__ import annotations
 

@@ -6,89 +6,115 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from pydantic import Field
 from rich import box
 from rich.markup import escape
 from rich.table import Table
 
 from seepage._core import InputError
+from seepage._core.option import MAIN, Option
 from seepage.cli.console import ProgressBars, console
+from seepage.cli.declared import Typed, make_command
+from seepage.plans.options import Settings, checked
 from seepage.reproductions.paper import NAMES, find_paper
 
 if TYPE_CHECKING:
-    from seepage.reproductions import Comparison, ReproducedTable
+    from seepage.reproductions import Comparison, ReproducedTable, Reproduction
 
 _NUMBERS = ("ours", "trials", "published", "deviations")
 
 
-def reproduce(
-    paper: Annotated[str | None, typer.Argument(help=f"Which paper: {', '.join(NAMES)}.")] = None,
+class Reproduce(Settings):
+    """What is run again, and how much of it."""
+
+    paper: Annotated[str | None, Option(help=f"Which paper: {', '.join(NAMES)}.", group=MAIN, positional=True)] = None
     table: Annotated[
-        str | None, typer.Option("--table", help="Which of its tables; the one it is known for if not given.")
-    ] = None,
-    show_list: Annotated[bool, typer.Option("--list", help="List the papers, or the tables of one.")] = False,
+        str | None, Option(help="Which of its tables; the one it is known for if not given.", group=MAIN)
+    ] = None
+    show_list: Annotated[bool, Option(help="List the papers, or the tables of one.", group=MAIN, flag="--list")] = False
     quick: Annotated[
-        bool,
-        typer.Option("--quick", help="A few minutes: far fewer trials, steps or rows. What is less is said."),
-    ] = False,
+        bool, Option(help="A few minutes: far fewer trials, steps or rows. What is less is said.", group=MAIN)
+    ] = False
     scale: Annotated[
         float | None,
-        typer.Option("--scale", help="Share of the published work, at most 1: fewer trials first, then shorter ones."),
-    ] = None,
+        Field(gt=0, le=1),
+        Option(help="Share of the published work, at most 1: fewer trials first, then shorter ones.", group=MAIN),
+    ] = None
     only: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--only", help="A part of a table, KEY=VALUE,VALUE of its plan: models=mlp,resnet. More than once."
+        dict[str, str],
+        Option(
+            help="A part of a table, by keys of its plan: models=mlp,resnet. More than once.",
+            group=MAIN,
+            flag="--only",
         ),
-    ] = None,
+    ] = Field(default_factory=dict)
     path: Annotated[
-        list[str] | None,
-        typer.Option("--path", help="Your own copy of a data set, NAME=FILE. More than once."),
-    ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes.")] = 2,
-    seed: Annotated[int, typer.Option("--seed", help="All randomness comes from it.")] = 0,
-    out: Annotated[
-        Path, typer.Option("--out", help="Folder for the run folders; a run that is there is continued.")
-    ] = Path("runs"),
-    store: Annotated[
-        Path | None, typer.Option("--store", help="Also write the table to FOLDER/PAPER/TABLE.json.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON, nothing else.")] = False,
-) -> None:
-    """Run a paper's table again, and lay our numbers beside the published ones.
+        dict[str, str],
+        Option(
+            help="Your own copy of a data set, such as rice_msc=rice.arff. More than once.", group=MAIN, flag="--path"
+        ),
+    ] = Field(default_factory=dict)
+    jobs: Annotated[int, Field(ge=1), Option(help="Processes.", group=MAIN)] = 2
+    seed: Annotated[int, Option(help="All randomness comes from it.", group=MAIN)] = 0
+    out: Annotated[Path, Option(help="Folder for the run folders; a run that is there is continued.", group=MAIN)] = (
+        Path("runs")
+    )
+    store: Annotated[Path | None, Option(help="Also write the table to STORE/PAPER/TABLE.json.", group=MAIN)] = None
+    as_json: Annotated[bool, Option(help="Print the table as JSON, nothing else.", group=MAIN, flag="--json")] = False
 
-    Run folders are kept, and the same command continues where it was stopped.
-    """
-    if show_list:
-        console.print(_listed(paper))
+    def belongs(self) -> None:
+        """Options that would have no effect are mistakes."""
+        if self.paper is None and not self.show_list:
+            raise InputError(
+                f"Which paper? There are: {', '.join(NAMES)}. `seepage reproduce --list` shows their tables."
+            )
+        if self.quick and self.scale is not None:
+            raise InputError("Give one of --quick and --scale.")
+
+
+ABOUT = """Run a paper's table again, and lay our numbers beside the published ones.
+
+Run folders are kept, and the same command continues where it was stopped.
+"""
+
+
+def _reproduce(context: typer.Context, typed: Typed) -> None:
+    asked = checked(Reproduce, typed)
+    if asked.show_list or asked.paper is None:
+        console.print(_listed(asked.paper))
         return
-    if paper is None:
-        raise InputError(f"Which paper? There are: {', '.join(NAMES)}. `seepage reproduce --list` shows their tables.")
-    if quick and scale is not None:
-        raise InputError("Give one of --quick and --scale.")
-    known = find_paper(paper)
-    known.table(table)  # told before torch is loaded
-    from seepage.reproductions import Workload
-    from seepage.reproductions import reproduce as run_again
-
-    with ProgressBars() as progress:
-        work = Workload(
-            scale=known.quick if quick else 1.0 if scale is None else scale,
-            seed=seed,
-            jobs=jobs,
-            paths={name: Path(file) for name, file in _pairs("--path", path, "rice_msc=rice.arff").items()},
-            only={key: text.split(",") for key, text in _pairs("--only", only, "models=mlp,resnet").items()},
-            folder=out,
-            progress=progress,
-        )
-        made = run_again(paper, table, work)
-    stored = made.table.store(store) if store is not None else None
-    if as_json:
+    find_paper(asked.paper).table(asked.table)  # told before torch is loaded
+    made = _run(asked, asked.paper)
+    stored = made.table.store(asked.store) if asked.store is not None else None
+    if asked.as_json:
         typer.echo(made.table.model_dump_json(indent=1))
         return
     _print_table(made.table)
     console.print(f"Run folders: {', '.join(str(folder) for folder in made.folders)}", soft_wrap=True, highlight=False)
     if stored is not None:
         console.print(f"Stored in {stored}", soft_wrap=True, highlight=False)
+
+
+reproduce = make_command(Reproduce.model_fields, ABOUT, _reproduce)
+
+
+def _run(asked: Reproduce, paper: str) -> Reproduction:
+    """Run the table, with progress bars."""
+    from seepage.reproductions import Workload
+    from seepage.reproductions import reproduce as run_again
+
+    share = 1.0 if asked.scale is None else asked.scale
+    with ProgressBars() as progress:
+        work = Workload(
+            scale=find_paper(paper).quick if asked.quick else share,
+            seed=asked.seed,
+            jobs=asked.jobs,
+            paths={name: Path(file) for name, file in asked.path.items()},
+            only={key: text.split(",") for key, text in asked.only.items()},
+            folder=asked.out,
+            progress=progress,
+        )
+        return run_again(paper, asked.table, work)
 
 
 def _listed(name: str | None) -> Table:
@@ -106,18 +132,6 @@ def _listed(name: str | None) -> Table:
     for table in find_paper(name).tables:
         listed.add_row(table.number, table.title, ", ".join(part.plan for part in table.plans))
     return listed
-
-
-def _pairs(option: str, given: list[str] | None, example: str) -> dict[str, str]:
-    pairs: dict[str, str] = {}
-    for text in given or []:
-        name, equals, value = text.partition("=")
-        if not (name and equals and value):
-            raise InputError(f"{option} is {text!r}; write NAME=VALUE, for instance {example}.")
-        if name in pairs:
-            raise InputError(f"{option} names {name!r} twice; separate its values by commas.")
-        pairs[name] = value
-    return pairs
 
 
 def _print_table(table: ReproducedTable) -> None:

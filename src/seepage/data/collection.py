@@ -10,8 +10,9 @@ from dataclasses import replace
 from seepage.data import readers
 from seepage.data.clinic_table import clinic
 from seepage.data.dataset import DataSet
-from seepage.data.fetch import Member, OpenML
+from seepage.data.fetch import Member
 from seepage.data.mimic import mimic_frame, mimic_kinds
+from seepage.data.openml import OpenML
 from seepage.data.schema import Kind
 
 _UCI = "as stated by the UCI repository: CC BY 4.0"

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from seepage.data import readers
-from seepage.data.fetch import Member, OpenML
+from seepage.data.fetch import Member
+from seepage.data.openml import OpenML
 from seepage.data.schema import Kind, Task
 
 

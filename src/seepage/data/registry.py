@@ -17,9 +17,10 @@ from seepage._core.errors import FetchError
 from seepage._core.plugins import is_place, object_at, plugins
 from seepage.data.collection import OURS
 from seepage.data.dataset import DataSet
-from seepage.data.fetch import fetch_members, fetch_openml_frame
+from seepage.data.fetch import fetch_members
 from seepage.data.frames import checked
 from seepage.data.infer import infer_schema, with_kinds
+from seepage.data.openml import fetch_openml_frame
 from seepage.data.schema import Schema
 
 Source = Literal["auto", "file", "mirror", "openml"]

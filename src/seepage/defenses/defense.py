@@ -11,8 +11,8 @@ from torch import Tensor
 
 from seepage._core import Streams
 from seepage.models import Learner, Parameters
+from seepage.models.recipe import Recipe
 from seepage.models.stack import Stack
-from seepage.models.stacked_training import Recipe
 from seepage.observation.vertical import VerticalUpdate
 
 # Parameters, inputs (clients, rows, width), targets (clients, rows), random numbers -> the gradient each client uses.

@@ -14,7 +14,7 @@ from torch.func import grad, vmap
 from seepage._core import InputError
 from seepage.defenses.defense import Defense, Gradients, Privacy
 from seepage.models import Learner, Parameters, Traced
-from seepage.models.stacked_training import Recipe
+from seepage.models.recipe import Recipe
 
 MOST = 1e6  # noise multiplier beyond which nothing is looked for
 MEMORY = 50_000_000  # numbers of per-row gradients held at once: 200 MB

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from seepage._core import InputError
 from seepage.defenses.defense import Defense
-from seepage.models.stacked_training import Recipe
+from seepage.models.recipe import Recipe
 
 
 @dataclass(frozen=True, kw_only=True)

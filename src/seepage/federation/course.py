@@ -6,8 +6,10 @@ import numpy as np
 import torch
 
 from seepage._core import InputError, Streams
+from seepage.models.encoded import Encoded
+from seepage.models.recipe import Recipe
 from seepage.models.stack import Stack
-from seepage.models.stacked_training import Encoded, Recipe, first_weights, train_stack
+from seepage.models.stacked_training import first_weights, train_stack
 
 
 def server_course(recipe: Recipe, table: Encoded, count: int, rounds: int, streams: Streams) -> Stack:

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from torch import Tensor
 
 from seepage._core import InputError, Streams
+from seepage.models.encoded import Encoded
+from seepage.models.recipe import Recipe
 from seepage.models.stack import Stack
-from seepage.models.stacked_training import Encoded, Recipe, train_stack
+from seepage.models.stacked_training import train_stack
 
 
 @dataclass(frozen=True, kw_only=True)

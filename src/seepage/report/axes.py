@@ -22,7 +22,7 @@ class Axis:
         axis: its name below a plot.
         steps: the values, in order.
         tick: a step below the axis.
-        said: a step in a sentence.
+        in_words: a step in a sentence.
         family: steps of one family belong together: only they are joined by a line.
     """
 
@@ -31,7 +31,7 @@ class Axis:
     axis: str
     steps: Sequence[Coordinate]
     tick: Callable[[Coordinate], str]
-    said: Callable[[Coordinate], str]
+    in_words: Callable[[Coordinate], str]
     family: Callable[[Coordinate], str]
 
 
@@ -43,8 +43,10 @@ def axes_of(leaks: Sequence[Leak], parameters: Mapping[str, int]) -> list[Axis]:
     """
     every = [
         _sizes(leaks, "batch_size", "Batch size", "rows in a batch", words.batches),
-        _sizes(leaks, "people", "People", "aligned people", lambda step: words.said("people", step)),
-        _sizes(leaks, "batches", "Batches seen", "batches the server saw", lambda step: words.said("batches", step)),
+        _sizes(leaks, "people", "People", "aligned people", lambda step: words.coordinate("people", step)),
+        _sizes(
+            leaks, "batches", "Batches seen", "batches the server saw", lambda step: words.coordinate("batches", step)
+        ),
         _moments(leaks),
         _defences(leaks),
         _models(leaks, parameters),
@@ -60,9 +62,9 @@ def _same(step: Coordinate) -> str:
     return ""
 
 
-def _sizes(leaks: Sequence[Leak], dimension: str, title: str, axis: str, said: Callable[[Coordinate], str]) -> Axis:
+def _sizes(leaks: Sequence[Leak], dimension: str, title: str, axis: str, in_words: Callable[[Coordinate], str]) -> Axis:
     steps = sorted(_tested(leaks, dimension), key=float)
-    return Axis(dimension=dimension, title=title, axis=axis, steps=steps, tick=str, said=said, family=_same)
+    return Axis(dimension=dimension, title=title, axis=axis, steps=steps, tick=str, in_words=in_words, family=_same)
 
 
 def _moments(leaks: Sequence[Leak]) -> Axis:
@@ -76,7 +78,7 @@ def _moments(leaks: Sequence[Leak]) -> Axis:
         axis="attack point (mean passes over the clients' data)",
         steps=sorted(_tested(leaks, "attack_point"), key=exposure),
         tick=lambda point: f"{point} ({exposure(point):.1f})",
-        said=lambda point: f"attack point {point}",
+        in_words=lambda point: f"attack point {point}",
         family=_same,
     )
 
@@ -95,7 +97,7 @@ def _defences(leaks: Sequence[Leak]) -> Axis:
         axis=f"{real[0]}, {options.pop()}" if one_number else "defence",
         steps=steps,
         tick=_value_or_none if one_number else lambda spec: words.spec(str(spec), bare=True),
-        said=words.defence,
+        in_words=words.defence,
         family=_same if len(real) == 1 else lambda spec: words.name_of(str(spec)),
     )
 
@@ -128,6 +130,6 @@ def _models(leaks: Sequence[Leak], parameters: Mapping[str, int]) -> Axis:
         axis=f"{name} (number of parameters)" if known else name,
         steps=ordered,
         tick=tick,
-        said=lambda spec: words.spec(str(spec)),
+        in_words=lambda spec: words.spec(str(spec)),
         family=_same if alike else lambda spec: words.name_of(str(spec)),
     )

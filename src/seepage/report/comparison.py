@@ -48,12 +48,12 @@ class Compared:
 
 def compared(first: Summary, second: Summary) -> Compared:
     """Two runs of one study; other pairs are refused with a sentence."""
-    found = compare(first, second)
+    both = compare(first, second)
     return Compared(
-        lines=tuple(_line(first.study, each) for each in found.differences[:LIMIT]),
-        left_out=max(len(found.differences) - LIMIT, 0),
-        only_first=len(found.only_first),
-        only_second=len(found.only_second),
+        lines=tuple(_line(first.study, each) for each in both.differences[:LIMIT]),
+        left_out=max(len(both.differences) - LIMIT, 0),
+        only_first=len(both.only_first),
+        only_second=len(both.only_second),
     )
 
 

@@ -99,11 +99,11 @@ def _head(path: Path) -> tuple[Head, str]:
 
 def reasons(path: Path) -> list[str]:
     """Why tasks of a run could not be run, each reason once."""
-    found: dict[str, None] = {}
+    every: dict[str, None] = {}
     for file in sorted((path / "tasks").glob("*.json")):
         try:
             if file.stat().st_size <= SMALL:
-                found[TaskDone.model_validate_json(file.read_bytes()).reason] = None
+                every[TaskDone.model_validate_json(file.read_bytes()).reason] = None
         except (FileNotFoundError, ValidationError):  # being replaced, or damaged: the next look may see it
             continue
-    return [reason for reason in found if reason]
+    return [reason for reason in every if reason]

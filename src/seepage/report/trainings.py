@@ -85,7 +85,7 @@ def trainings_of(summary: TrainingSummary) -> tuple[Training, ...]:
     places = [{name: cell.place[name] for name in _ELSEWHERE} for cell in summary.cells]
     names = words.varying(places)
     return tuple(
-        Training(label=", ".join([_name(cell), *(words.said(name, place[name]) for name in names)]), result=cell)
+        Training(label=", ".join([_name(cell), *(words.coordinate(name, place[name]) for name in names)]), result=cell)
         for place, cell in zip(places, summary.cells, strict=True)
     )
 

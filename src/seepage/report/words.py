@@ -41,12 +41,12 @@ def percent(share: float | None) -> str:
     """
     if share is None:
         return NOTHING
-    whole = round(100 * share)
-    if whole >= 100 and share < 1 - 1e-9:
+    rounded = round(100 * share)
+    if rounded >= 100 and share < 1 - 1e-9:
         return f"over 99{SPACE}%"
-    if whole == 0 and share > 1e-9:
+    if rounded == 0 and share > 1e-9:
         return f"under 1{SPACE}%"
-    return f"{max(whole, 0)}{SPACE}%"
+    return f"{max(rounded, 0)}{SPACE}%"
 
 
 def ends(value: Interval | None) -> str:
@@ -60,8 +60,8 @@ def points(value: float | None) -> str:
     """A difference of two shares in percentage points, with its sign."""
     if value is None:
         return NOTHING
-    whole = round(100 * value)
-    return f"{'+' if whole > 0 else '−' if whole < 0 else '±'}{abs(whole)}"
+    rounded = round(100 * value)
+    return f"{'+' if rounded > 0 else '−' if rounded < 0 else '±'}{abs(rounded)}"
 
 
 def point_ends(value: Interval | None) -> str:
@@ -161,7 +161,7 @@ def defence(text: Coordinate) -> str:
 
 
 # How each coordinate of a cell is said, in the order in which a label has them.
-_SAID: dict[str, Callable[[Coordinate], str]] = {
+_IN_WORDS: dict[str, Callable[[Coordinate], str]] = {
     "dataset": str,
     "property_text": lambda value: f"rows with {value}",
     "observed": str,
@@ -183,14 +183,14 @@ _SAID: dict[str, Callable[[Coordinate], str]] = {
 }
 
 
-def said(coordinate: str, value: Coordinate) -> str:
+def coordinate(name: str, value: Coordinate) -> str:
     """One coordinate of a cell: ``batch 8``, ``no defence``."""
-    return _SAID.get(coordinate, str)(value)
+    return _IN_WORDS.get(name, str)(value)
 
 
 def label(place: Place, names: Iterable[str]) -> str:
     """A name for a cell, made of the given coordinates."""
-    return joined(said(name, place[name]) for name in names)
+    return joined(coordinate(name, place[name]) for name in names)
 
 
 def varying(places: Sequence[Place], always: Sequence[str] = (), otherwise: Sequence[str] = ()) -> tuple[str, ...]:
@@ -207,7 +207,7 @@ def varying(places: Sequence[Place], always: Sequence[str] = (), otherwise: Sequ
 
 
 def _order(name: str) -> tuple[int, str]:
-    names = list(_SAID)
+    names = list(_IN_WORDS)
     return (names.index(name) if name in names else len(names), name)
 
 

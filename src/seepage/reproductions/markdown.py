@@ -56,7 +56,7 @@ def _listed(table: ReproducedTable, notes: dict[str, int]) -> list[str]:
     names = _names(table.cells)
     head = [*names, METRIC, "ours", "published"]
     lines = [
-        [*(cell.place.get(name, "") for name in names), cell.metric, _ours(cell, notes), _theirs(cell)]
+        [*(cell.place.get(name, "") for name in names), _metric(cell), _ours(cell, notes), _theirs(cell)]
         for cell in table.cells
     ]
     return _table(head, lines)
@@ -79,7 +79,12 @@ def _crossed(table: ReproducedTable, across: str, notes: dict[str, int]) -> list
 
 
 def _value(cell: Comparison, name: str) -> str:
-    return cell.metric if name == METRIC else cell.place.get(name, "")
+    return _metric(cell) if name == METRIC else cell.place.get(name, "")
+
+
+def _metric(cell: Comparison) -> str:
+    """A metric with its unit; shares need none."""
+    return cell.metric if cell.unit in ("", "fraction", cell.metric) else f"{cell.metric}, {cell.unit}"
 
 
 def _names(cells: Iterable[Comparison]) -> list[str]:

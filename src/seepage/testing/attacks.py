@@ -28,7 +28,7 @@ def check_attack(attack: RowsAttack, *, protocols: tuple[str, ...] = ("fedsgd", 
         attack: a frozen dataclass with ``start``.
         protocols: those it is for.
     """
-    _check_settings(attack)
+    check_settings(attack)
     for protocol in protocols:
         observations = tiny_observations(protocol=protocol)
         first = _claims(attack, observations)
@@ -40,7 +40,7 @@ def check_attack(attack: RowsAttack, *, protocols: tuple[str, ...] = ("fedsgd", 
 
 def check_vertical_attack(attack: Attack[VerticalScene, VerticalUpdate]) -> None:
     """Check an attack on a stream of vertical gradients, by the same promises as :func:`check_attack`."""
-    _check_settings(attack)
+    check_settings(attack)
     told = [_stream_claim(attack) for _ in range(2)]
     for claim in told:
         assert isinstance(claim.outcome, Outcome)
@@ -67,7 +67,8 @@ def _stream_claim(attack: Attack[VerticalScene, VerticalUpdate]) -> Claim:
     return claims[0]
 
 
-def _check_settings(attack: object) -> None:
+def check_settings(attack: object) -> None:
+    """A part is a frozen dataclass."""
     assert dataclasses.is_dataclass(attack), f"{_name(attack)} is not a dataclass: its fields are its settings."
     parameters = getattr(type(attack), "__dataclass_params__", None)
     assert parameters is not None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 
 import torch
 
 from seepage._core import Streams
 from seepage.defenses import Defense
-from seepage.models.stacked_training import Recipe
+from seepage.models.recipe import Recipe
+from seepage.testing.attacks import check_settings
 from seepage.testing.scenes import BATCH, PEOPLE, tiny_models, tiny_observations, tiny_stream
 
 
@@ -23,8 +23,7 @@ def check_defense(defense: Defense, *, works_on: tuple[str, ...] = ("rows",)) ->
         works_on: ``rows``, ``vertical``, ``property``.
     """
     name = type(defense).__name__
-    assert dataclasses.is_dataclass(defense), f"{name} is not a dataclass: its fields are its settings."
-    assert type(defense).__dataclass_params__.frozen, f"{name} is not frozen."  # type: ignore[attr-defined]
+    check_settings(defense)
     state = torch.get_rng_state()
     if {"rows", "vertical"} & set(works_on):
         _check_update(defense, name)

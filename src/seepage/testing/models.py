@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
 from seepage.models import Architecture, make_learner
@@ -26,7 +27,7 @@ def check_model(architecture: Architecture) -> None:
     assert all(bool((one[key] == other[key]).all()) for key in one), f"{name} starts elsewhere for the same seed."
     assert bool((torch.get_rng_state() == state).all()), f"{name} draws from torch's global generator."
     learner, encoder = tiny_learner(architecture)
-    rows = tiny_table().take(range(6))
+    rows = tiny_table().take(np.arange(6))
     x = torch.from_numpy(encoder.encode(rows, encoder.statistics(rows)))
     y = torch.from_numpy(rows.target)
     parameters = learner.initial()

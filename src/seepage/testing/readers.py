@@ -30,7 +30,7 @@ def check_reader(reader: Reader) -> None:
     some = torch.tensor([3, 1])
     alone = network(take(parts, some))
     assert torch.allclose(alone, features[some], atol=1e-4), f"{name} reads a model by the others beside it."
-    (features.mean(1) - shares).square().mean().backward()
+    torch.autograd.backward((features.mean(1) - shares).square().mean())
     slopes = [value.grad for value in network.parameters()]
     assert any(slope is not None and bool(slope.any()) for slope in slopes), f"{name}'s network cannot learn."
 
@@ -48,7 +48,7 @@ def check_loss(loss: Loss) -> None:
     for _ in range(150):
         optimiser.zero_grad()
         value = loss.loss(layer(features), shares)
-        value.backward()
+        torch.autograd.backward(value)
         optimiser.step()
         values.append(float(value.detach()))
     assert values[-1] < values[0], f"{name} does not fall while its layer is trained."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
 import polars as pl
 import torch
 from torch import Tensor
@@ -77,7 +78,7 @@ def _protocol(name: str) -> FederatedProtocol:
 def tiny_stream(defense: Defense | None = None, *, moments: bool = False) -> tuple[VerticalScene, list[VerticalUpdate]]:
     """What the server of vertical learning knows, and the gradients of batches of twelve people."""
     learner, encoder = tiny_learner()
-    people = tiny_table().take(range(PEOPLE))
+    people = tiny_table().take(np.arange(PEOPLE))
     x = torch.from_numpy(encoder.encode(people, encoder.statistics(people)))
     y = torch.from_numpy(people.target)
     scene = VerticalScene(

@@ -23,8 +23,10 @@ from seepage.attacks.properties import (
 )
 from seepage.data import Encoder, Table, open_dataset
 from seepage.data.properties import Property
+from seepage.models.encoded import Encoded
+from seepage.models.recipe import Recipe
 from seepage.models.stack import Stack
-from seepage.models.stacked_training import Encoded, Recipe, first_weights, gradient_stack, train_stack
+from seepage.models.stacked_training import first_weights, gradient_stack, train_stack
 
 PLAN = ShadowPlan(
     property_text="sex == 'female'",

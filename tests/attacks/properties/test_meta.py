@@ -10,8 +10,8 @@ from seepage._core import InputError, Streams
 from seepage.attacks.properties.losses import classes_of
 from seepage.attacks.properties.meta import FittedMeta, MetaModel
 from seepage.attacks.properties.readers import DeepSets, Paths, Reader
-from seepage.results.property_score import calibration_error, property_score, share_score
 from seepage.models.stack import Stack
+from seepage.results.property_score import calibration_error, property_score, share_score
 from tests.attacks.properties.shadows import permuted, random_stack, shadows, trained_shadows
 
 QUICK = MetaModel(epochs=8, rate=1e-2, batch_size=32, patience=8)

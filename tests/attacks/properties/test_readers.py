@@ -16,7 +16,6 @@ from seepage.attacks.properties.readers import (
     Reader,
     Rounds,
     Sorted,
-    make_reader,
     take,
 )
 from seepage.models import scoped_randomness
@@ -113,7 +112,7 @@ def test_paths_are_the_mean_derivative_and_the_answers(widths: tuple[int, ...]) 
 def test_weights_that_never_change_and_single_models_give_finite_features(name: str) -> None:
     stack = models(5, count=3)
     still = Stack(tuple(torch.zeros_like(w) for w in stack.weights), tuple(torch.ones_like(b) for b in stack.biases))
-    reader = make_reader(name)
+    reader = READERS[name]()
     network = reader.network(reader.parts(still)).eval()
     assert bool(network(reader.parts(stack)).isfinite().all())
     assert network(take(reader.parts(stack), torch.tensor([1]))).shape[0] == 1
@@ -121,15 +120,13 @@ def test_weights_that_never_change_and_single_models_give_finite_features(name: 
 
 @pytest.mark.parametrize("name", READERS)
 def test_a_batch_does_not_change_what_is_read_of_a_model(name: str) -> None:
-    stack, reader = models(6, count=300), make_reader(name)
+    stack, reader = models(6, count=300), READERS[name]()
     network = reader.network(reader.parts(stack)).eval()
     whole, part = network(reader.parts(stack)), network(reader.parts(stack.take([7, 200])))
     assert torch.allclose(whole[[7, 200]], part, atol=1e-4)
 
 
 def test_bad_input_is_one_sentence() -> None:
-    with pytest.raises(InputError, match="Did you mean 'deepsets'"):
-        make_reader("deepset")
     with pytest.raises(InputError, match="width of 0"):
         DeepSets(hidden=0)
     with pytest.raises(InputError, match="dropout"):

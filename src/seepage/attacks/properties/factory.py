@@ -16,8 +16,10 @@ from torch import Tensor
 from seepage._core import Progress, Streams, silent
 from seepage.attacks.properties.plan import ShadowPlan, check_plan
 from seepage.attacks.properties.shards import Shadows
+from seepage.models.encoded import Encoded
 from seepage.models.stack import Stack
-from seepage.models.stacked_training import Encoded, accuracy, gradient_stack, train_stack
+from seepage.models.stacked_answers import accuracy
+from seepage.models.stacked_training import gradient_stack, train_stack
 
 
 def train_shard(

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from scipy.optimize import minimize_scalar
 from torch import Tensor, nn
 
 from seepage._core import InputError, Progress, SeepageError, Streams, silent
+from seepage.attacks.properties.calibration import reach_of, temperature_of
 from seepage.attacks.properties.losses import Loss, classes_of, make_loss
 from seepage.attacks.properties.readers import DeepSets, Parts, Reader, take
 from seepage.models import scoped_randomness
@@ -21,7 +21,6 @@ CLIP = 1.0  # largest norm of a gradient
 WARM = 0.1  # part of the steps in which the rate rises
 READ = 512  # models read at once where nothing is learnt
 STANDARD = 4096  # shadows that means and deviations are taken from; all of them would be a second copy in memory
-_TINY = 1e-6  # of a probability, before its logarithm is taken
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -121,8 +120,8 @@ class MetaModel:
             loss=loss,
             widths=stack.widths,
             network=network,
-            temperature=_temperature(loss, outputs, classes_of(held_out.shares, classes)),
-            reach=_reach(loss, outputs, held_out.shares, self.coverage),
+            temperature=temperature_of(loss, outputs, classes_of(held_out.shares, classes)),
+            reach=reach_of(loss, outputs, held_out.shares, self.coverage),
             course=course,
         )
 
@@ -282,27 +281,6 @@ def _train(
 
 def _rise_and_fall(done: float) -> float:
     return min(done / WARM, 1.0) if done < WARM else (1 + math.cos(math.pi * (done - WARM) / (1 - WARM))) / 2
-
-
-def _temperature(loss: Loss, outputs: Tensor, truth: Tensor) -> float:
-    """The one number that makes the probabilities of these shadows likeliest (Guo et al. 2017)."""
-
-    def surprise(logarithm: float) -> float:
-        chances = loss.probabilities(outputs, math.exp(logarithm)).gather(1, truth[:, None])
-        return -chances.clamp(min=_TINY).log().mean().item()
-
-    return math.exp(minimize_scalar(surprise, bounds=(-3, 3), method="bounded").x)
-
-
-def _reach(loss: Loss, outputs: Tensor, shares: Tensor, coverage: float) -> float:
-    """How many deviations an interval must reach to hold so many of the true shares (Lei et al. 2018)."""
-    found = loss.share(outputs)
-    if found is None:
-        return math.inf
-    estimate, deviation = found
-    distances = ((shares - estimate).abs() / deviation).sort().values
-    place = math.ceil((len(distances) + 1) * coverage)  # one more than there are: the target itself is one of them
-    return distances[place - 1].item() if place <= len(distances) else math.inf
 
 
 def _check_finite(stack: Stack, kind: str) -> None:

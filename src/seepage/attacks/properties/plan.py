@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from seepage._core import InputError, Streams
-from seepage.data.properties import check_varies, draw, possible_shares, rebalance
+from seepage.data.drawing import check_varies, draw, possible_shares, rebalance
+from seepage.models.encoded import Encoded
+from seepage.models.recipe import Recipe
 from seepage.models.stack import Stack
-from seepage.models.stacked_training import Encoded, Recipe
 
 
 @dataclass(frozen=True, kw_only=True)

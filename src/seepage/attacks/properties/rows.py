@@ -8,7 +8,7 @@ import numpy as np
 
 from seepage._core import InputError, unknown_name
 from seepage.data import Statistics, Table
-from seepage.models.stacked_training import Encoded
+from seepage.models.encoded import Encoded
 
 
 def encode_rows(table: Table, statistics: Statistics | None = None, *, flags: Sequence[str] = ()) -> Encoded:

@@ -100,7 +100,7 @@ def _few(series: Mapping[Rest, Series]) -> tuple[Series, ...]:
             groups.setdefault(dict(rest).get(dimension, ""), []).append(line)
         if 1 < len(groups) <= MANY_LINES:
             return tuple(
-                _worst(f"{words.said(dimension, value)}, worst of {len(lines)}", lines)
+                _worst(f"{words.coordinate(dimension, value)}, worst of {len(lines)}", lines)
                 for value, lines in groups.items()
             )
     return (_worst(f"worst of {len(series)} settings", list(series.values())),)
@@ -128,8 +128,8 @@ def _sentence(axis: Axis, series: Sequence[Series]) -> str:
     first, last = (sum(side) / len(both) for side in zip(*both, strict=True))
     change = "stayed the same" if abs(last - first) < 0.005 else "fell" if last < first else "rose"
     moved = "" if change == "stayed the same" else f" from {words.percent(first)} to {words.percent(last)}"
-    ends_said = f"From {axis.said(axis.steps[0])} to {axis.said(axis.steps[-1])}"
-    return f"{ends_said}, the share of cells read {change}{moved}{_over(len(both))}."
+    steps = f"From {axis.in_words(axis.steps[0])} to {axis.in_words(axis.steps[-1])}"
+    return f"{steps}, the share of cells read {change}{moved}{_over(len(both))}."
 
 
 def _extremes(axis: Axis, series: Sequence[Series]) -> str:
@@ -140,8 +140,8 @@ def _extremes(axis: Axis, series: Sequence[Series]) -> str:
     averages = [sum(column) / len(complete) for column in zip(*complete, strict=True)]
     least, most = averages.index(min(averages)), averages.index(max(averages))
     return (
-        f"Least was read with {axis.said(axis.steps[least])}, {words.percent(averages[least])} of the cells, and most "
-        f"with {axis.said(axis.steps[most])}, {words.percent(averages[most])}{_over(len(complete))}."
+        f"Least was read with {axis.in_words(axis.steps[least])}, {words.percent(averages[least])} of the cells, and "
+        f"most with {axis.in_words(axis.steps[most])}, {words.percent(averages[most])}{_over(len(complete))}."
     )
 
 

@@ -92,7 +92,7 @@ def _choose(scores: Sequence[str], task: str) -> str | None:
 
 
 def _group(by: str, value: Coordinate) -> str:
-    return words.batches(value) if by == "batch_size" else words.said(by, value)
+    return words.batches(value) if by == "batch_size" else words.coordinate(by, value)
 
 
 def _point(label: str, name: str, group: Sequence[Utility], leaks: Sequence[Leak]) -> UtilityPoint:

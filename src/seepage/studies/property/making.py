@@ -11,13 +11,15 @@ import numpy as np
 from seepage._core import InputError, Streams
 from seepage.attacks.properties import ShadowPlan, encode_rows
 from seepage.data import Encoder
-from seepage.data.properties import Property, draw
+from seepage.data.drawing import draw
+from seepage.data.properties import Property
 from seepage.data.source import Source
 from seepage.data.splitting import stratified_order
 from seepage.defenses import Defense
 from seepage.federation.course import server_course
+from seepage.models.encoded import Encoded
+from seepage.models.recipe import Recipe
 from seepage.models.stack import Stack
-from seepage.models.stacked_training import Encoded, Recipe
 from seepage.plans import registry
 from seepage.studies.property.settings import PropertySettings
 
