@@ -2,7 +2,7 @@
 
     python benchmarks/federation.py [--quick] --json
 
-Adult, 10 clients, batch 8, document 002's small MLP, FedSGD rounds from the same start on the same batches. The
+Adult, 10 clients, batch 8, the profiling study's small MLP, FedSGD rounds from the same start on the same batches. The
 reference is what a careful person writes without vectorising: one forward pass, one loss and one `autograd.grad` per
 client, then the mean and the server's step. Where Adult cannot be fetched, clinic stands in and the result says so.
 """

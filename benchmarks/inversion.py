@@ -2,13 +2,14 @@
 
     python benchmarks/inversion.py [--quick] --json
 
-Document 000: Adult (105 inputs), net 100-100, one batch of 32, 30 restarts x 1,500 steps of TabLeak. The reference is
+TabLeak: Adult (105 inputs), net 100-100, one batch of 32, 30 restarts x 1,500 steps of TabLeak. The reference is
 the same attack written plainly: for every restart its own loop with autograd and torch.optim.Adam. It is timed on a
 part of the steps and scaled up; both are given the same thread. `accuracy` is that of the engine on the whole attack.
 
-Document 002: its attack on 10 clients at once, small MLP (123 inputs) and FT-Transformer. The reference is vectorised
-as the study's public code is: one vmap over clients of the gradient of the matching loss, a fresh call for every step.
-`study_seconds` are the seconds per 1,000 steps of that public code on one core of another machine, for orientation.
+The profiling study: its attack on 10 clients at once, small MLP (123 inputs) and FT-Transformer. The reference is
+vectorised as the study's public code is: one vmap over clients of the gradient of the matching loss, a fresh call for
+every step. `study_seconds` are the seconds per 1,000 steps of that public code on one core of another machine, for
+orientation.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ STUDY = {("mlp", 8): 8.3, ("mlp", 32): 9.4, ("ft_transformer", 1): 152.0, ("ft_t
 
 
 def matching(model: str, batch: int, study: float, *, quick: bool, compile_too: bool) -> dict[str, float]:
-    """Document 002's attack on ten clients: seconds per 1,000 steps, ours and the vectorised reference."""
+    """The profiling study's attack on ten clients: seconds per 1,000 steps, ours and the vectorised reference."""
     settings = make_settings(models=(model,), batch_sizes=(batch,), attack_points=("initialized",), exposure=0)
     source = open_source(Request(data="adult", fallback="clinic"))
     trace, _ = train(source, settings, batch, Streams(SEED), lambda *_: None)
@@ -211,7 +212,7 @@ def plain_restart(observation: Observation, steps: int, generator: torch.Generat
 
 
 def accuracy(attack: Inversion, point: AttackPoint, whole: Reference, observations: int) -> float:
-    """Mean accuracy of the engine's answer, matched by accuracy as document 000 does."""
+    """Mean accuracy of the engine's answer, matched by accuracy as TabLeak does."""
     evaluator = Evaluator(whole=whole, deviation="global", draws=1)
     claims = attack(point.observations[:observations], Streams(SEED))
     key = Measure(ATTACK, WHOLE, "accuracy_tableak")

@@ -2,7 +2,7 @@
 
     python benchmarks/property.py [--quick] [--threads 1] --json
 
-The sizes are document 003's: 509 columns, 32-16-8 hidden neurons, 11,971 rows of Census-Income, batches of 64 and one
+The sizes are the thesis's: 509 columns, 32-16-8 hidden neurons, 11,971 rows of Census-Income, batches of 64 and one
 epoch. A plain model and a chunk of stacked ones take turns on the same threads, so that a busy machine slows both;
 `seconds_plain` and `seconds_stacked` are medians for one model.
 

@@ -44,7 +44,7 @@ def attacked(model: str = "mlp", task: str = "binary", *, batch: int = 1, labels
 
 
 def test_one_row_is_read_back() -> None:
-    """A batch of one leaks entirely (document 002, Table 10: accuracy 1.000)."""
+    """A batch of one leaks entirely (the profiling study, Table 10: accuracy 1.000)."""
     point = attacked(batch=1)
     claims = matching(steps=1500)(point.observations, Streams(0))
     for claim, truth in zip(claims, point.truths, strict=True):
@@ -57,7 +57,7 @@ def test_one_row_is_read_back() -> None:
 
 @pytest.mark.parametrize("steps", [1, 10])
 def test_many_observations_at_once_equal_one_by_one(steps: int) -> None:
-    """Document 002, Table 58: per-client loss difference 2.98e-08 after 1 step, 4.68e-04 after 10."""
+    """The profiling study, Table 58: per-client loss difference 2.98e-08 after 1 step, 4.68e-04 after 10."""
     point = attacked(batch=8)
     attack = matching(steps=steps)
     together = attack(point.observations, Streams(0))
@@ -92,7 +92,7 @@ def _loop_reference(observation, start: torch.Tensor, steps: int) -> float:  # t
 @pytest.mark.parametrize("task", cases.TASKS)
 @pytest.mark.parametrize("model", cases.MODELS)
 def test_the_own_loss_falls_on_every_model_and_task(model: str, task: str) -> None:
-    """A few steps lower the matching loss for the clients together (document 002, Table 53, takes 25)."""
+    """A few steps lower the matching loss for the clients together (the profiling study, Table 53, takes 25)."""
     point = attacked(model, task, batch=2)
     start = matching(steps=1)(point.observations, Streams(0))
     later = matching(steps=20)(point.observations, Streams(0))

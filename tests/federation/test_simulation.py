@@ -42,7 +42,7 @@ def test_observed_updates_are_those_of_the_true_rows(protocol: str) -> None:
 
 @pytest.mark.parametrize("protocol", ["fedsgd", "fedavg"])
 def test_vectorised_clients_equal_a_loop(protocol: str) -> None:
-    """Document 002, Table 58: updates within 2.38e-07; the bound is 1e-6."""
+    """The profiling study, Table 58: updates within 2.38e-07; the bound is 1e-6."""
     chosen = cases.PROTOCOLS[protocol]
     population = cases.population("mlp")
     plans = [next(chosen.work(rows, STREAMS.numpy("batches", client))) for client, rows in enumerate(population.owned)]

@@ -14,7 +14,7 @@ from tests import cases
 
 @pytest.mark.parametrize("batch", [1, 8, 32, 128])
 def test_ft_transformer_with_blocks_is_the_native_one(batch: int) -> None:
-    """Document 002, Table 52 (probability simplex): update within 1.49e-08 absolute, 8.04e-09 relative L2."""
+    """The profiling study, Table 52 (probability simplex): update within 1.49e-08 absolute, 8.04e-09 relative L2."""
     table = cases.table("binary", 200)
     encoder = Encoder(schema=table.schema, categories="ordinal")
     layout = encoder.layout

@@ -45,7 +45,7 @@ def private_loop(recipe: Recipe, whole: Encoded, rows: Tensor, start: Stack) -> 
         (Recipe(hidden=(6, 3), slope=0.2, batch_size=7, clip=0.1), table(sizes=())),
         (Recipe(hidden=(6, 3), batch_size=1000, clip=0.3), table(numeric=0)),
     ],
-    ids=["document 003", "one hidden layer, three classes", "numbers only", "categories only, one batch"],
+    ids=["the thesis", "one hidden layer, three classes", "numbers only", "categories only, one batch"],
 )
 def test_clipped_models_are_those_of_explicit_gradients_of_rows(recipe: Recipe, whole: Encoded) -> None:
     rows = rows_of(2, 150, whole)  # the last batch is incomplete

@@ -66,7 +66,7 @@ def assert_same(stack: Stack, model: int, net: nn.Sequential, within: float = 1e
         (Recipe(hidden=(6, 3), slope=0.2, batch_size=7), table(sizes=())),
         (Recipe(hidden=(6, 3), batch_size=1000), table(numeric=0)),
     ],
-    ids=["document 003", "one hidden layer, three classes", "numbers only", "categories only, one batch"],
+    ids=["the thesis", "one hidden layer, three classes", "numbers only", "categories only, one batch"],
 )
 def test_stacked_models_are_those_of_a_plain_loop(recipe: Recipe, whole: Encoded) -> None:
     rows = rows_of(3, 150, whole)  # the last batch is incomplete

@@ -3,6 +3,8 @@
 Every rule is one of the algebra that ``seepage.attacks.exact`` uses. A linear layer's update is a sum of one product
 per record, so what counts is how many records stand behind it, how many directions and inputs the layer has, and
 whether the update still is such a sum. *Cannot* means that this algebra gives nothing. It is no proof of privacy.
+
+Long because every part of the attacks has its counting rule here, and they stand on each other.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The data sets that Seepage knows by name: facts about each, one entry after the other (hence a long file).
+"""The data sets that Seepage knows by name: facts about each.
+
+Long because there is one entry after the other.
 
 Nothing is vendored: a package's licence does not settle the terms of the data inside it, so both are shown.
 """
@@ -101,7 +103,7 @@ _ALL = (
     ),
     DataSet(
         name="adult",
-        title="Adult, official training part (document 002's form)",
+        title="Adult, official training part (the profiling study's form)",
         target="class",
         task="binary",
         rows=32_561,
@@ -306,7 +308,7 @@ _ALL = (
     replace(
         _COVERTYPE,
         name="covertype_three",
-        title="Forest Cover Type, 6,000 rows of three covers (in place of document 002's private table)",
+        title="Forest Cover Type, 6,000 rows of three covers (in place of the profiling study's private table)",
         rows=6_000,
         prepare=readers.covertype_three,
     ),
@@ -343,7 +345,7 @@ _ALL = (
         terms="see Kaggle; only from your own copy of train.csv or test.csv",
         read=readers.without_row_number,
         drop={"id": "identifier of a passenger"},
-        # As document 004 counts them: the ratings are categories, not numbers.
+        # As the TabVFL thesis counts them: the ratings are categories, not numbers.
         kinds=dict.fromkeys(readers.AIRLINE_RATINGS, "categorical"),
     ),
     DataSet(
@@ -372,7 +374,7 @@ _ALL = (
     ),
     DataSet(
         name="mimic_iv",
-        title="MIMIC-IV admissions, in-hospital mortality (document 002's task)",
+        title="MIMIC-IV admissions, in-hospital mortality (the profiling study's task)",
         target="died_in_hospital",
         task="binary",
         rows=0,

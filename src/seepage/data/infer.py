@@ -212,7 +212,7 @@ def _numeric_column(series: pl.Series) -> Column:
     check_finite(series)
     present = series.drop_nulls()
     low, high = float(present.min()), float(present.max())  # type: ignore[arg-type]
-    # NOTE[DIFF] document 002 fills missing numbers with 0; where 0 is outside the column's range that would
+    # NOTE[DIFF] the profiling study fills missing numbers with 0; where 0 is outside the column's range that would
     # be a value nobody has, so the median stands in.
     fill = 0.0 if low <= 0 <= high else float(present.median())  # type: ignore[arg-type]
     return Column(name=series.name, kind="numeric", integer=is_whole(series), low=low, high=high, fill=fill)

@@ -46,7 +46,7 @@ def mimic_frame(folder: Path, *, rows: int = 30_000, seed: int = 0, codes: int =
     """One row per admission of adults: identifiers, 8 categories, numbers, history flags and
     ``died_in_hospital``.
 
-    NOTE[DIFF] document 002 has 211 numeric columns and does not list them. Here 12 facts, 17 Charlson groups
+    NOTE[DIFF] the profiling study has 211 numeric columns and does not list them. Here 12 facts, 17 Charlson groups
     and the 182 most frequent earlier diagnoses (three-character ICD categories) make the same number.
 
     Args:
@@ -69,14 +69,14 @@ def mimic_frame(folder: Path, *, rows: int = 30_000, seed: int = 0, codes: int =
     history = _history(hosp, earlier, codes)
     flags = [name for name in history.columns if name.startswith("history_")]
     frame = chosen.join(_facts(earlier), on="hadm_id", how="left").join(history, on="hadm_id", how="left")
-    # NOTE[DIFF] none: as in document 002 a number that is not there (no earlier stay) is 0.
+    # NOTE[DIFF] none: as in the profiling study a number that is not there (no earlier stay) is 0.
     numbers = pl.col(*FACTS, *flags).fill_null(0)
     frame = frame.with_columns(numbers).sort("subject_id", "admittime", "hadm_id")
     return frame.select("subject_id", "hadm_id", *CATEGORICAL, *FACTS, *flags, TARGET)
 
 
 def mimic_kinds(frame: pl.DataFrame) -> dict[str, Kind]:
-    """Which columns are numbers: the facts and, as in document 002, the history flags."""
+    """Which columns are numbers: the facts and, as in the profiling study, the history flags."""
     return {name: "numeric" for name in frame.columns if name in FACTS or name.startswith("history_")}
 
 

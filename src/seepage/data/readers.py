@@ -171,7 +171,7 @@ def covertype(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def covertype_three(frame: pl.DataFrame) -> pl.DataFrame:
-    """6,000 rows of the three most frequent covers, in the class shares of document 002's private table."""
+    """6,000 rows of the three most frequent covers, in the class shares of the profiling study's private table."""
     random = np.random.default_rng(0)  # the same rows whoever draws them
     covers = frame["Cover_Type"].cast(pl.Float64).to_numpy()
     drawn = [

@@ -22,17 +22,17 @@ BUDGET = 4_000_000  # normal numbers drawn and sorted at once, for one tensor: 1
 class FakeGradients(Defense):
     r"""Every tensor of a gradient is replaced by a sorted normal vector, laid out in the order of the true entries.
 
-    Algorithm 5 of document 001: draw :math:`\nu` vectors of :math:`\mathcal N(0, \sigma^2)`, sort each, take the one
+    Algorithm 5 of CAFE: draw :math:`\nu` vectors of :math:`\mathcal N(0, \sigma^2)`, sort each, take the one
     nearest to the true entries sorted by magnitude, and put its entries where the true ones of the same rank stand.
     Is it farther away than :math:`\tau`, draw again.
 
-    The document's text and its pseudo-code differ in what is put there. The readings are different defences:
+    The paper's text and its pseudo-code differ in what is put there. The readings are different defences:
 
     - ``placed`` (section 3.4: "keep large/small values at the same positions"): the true sign with the fake magnitude,
       :math:`g_k = \mathrm{sign}(u_k)\, |\psi|_{(r_k)}` for the true entry :math:`u_k` of rank :math:`r_k`. CAFE's
-      steps give numbers that are far from the true ones. Training goes on, unsteadily as in the document's Table 11;
-      with a rate of 0.1 a deviation of 0.1 was steady where the document's was not.
-    - ``clipped`` (line 17): the true entry, cut to :math:`[-|\psi|, |\psi|]`. With the document's
+      steps give numbers that are far from the true ones. Training goes on, unsteadily as in the paper's Table 11;
+      with a rate of 0.1 a deviation of 0.1 was steady where the paper's was not.
+    - ``clipped`` (line 17): the true entry, cut to :math:`[-|\psi|, |\psi|]`. With the paper's
       :math:`\sigma^2 = 1.1` nearly all gradients are smaller than :math:`|\psi|` and are sent as they are: training is
       as without a defence, **and so is the attack**.
     - ``printed`` (line 17, letter by letter): :math:`\min(\psi, \max(u, -\psi))`. NOTE: for a negative :math:`\psi`
@@ -70,7 +70,7 @@ class FakeGradients(Defense):
         ([1.0, -1.0, 1.0], [1, 2, 0])
 
     References:
-        Jin et al., CAFE: Catastrophic Data Leakage in Vertical Federated Learning, NeurIPS 2021 (document 001),
+        Jin et al., CAFE: Catastrophic Data Leakage in Vertical Federated Learning, NeurIPS 2021,
         section 3.4 and Algorithm 5.
     """
 

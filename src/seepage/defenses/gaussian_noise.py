@@ -18,7 +18,7 @@ class GaussianNoise(Defense):
 
     .. math:: \tilde u = u + \mathcal N(0, \sigma^2 I)
 
-    Document 000 (appendix C.1, Figures 4 to 7) adds it to FedSGD's gradients with :math:`\sigma` of 0.001, 0.01 and
+    TabLeak (appendix C.1, Figures 4 to 7) adds it to FedSGD's gradients with :math:`\sigma` of 0.001, 0.01 and
     0.1. For FedAvg the update is the change of the parameters, which is smaller than a gradient by the learning rate:
     there the same deviation is a stronger defence, and it costs more utility.
 
@@ -35,7 +35,7 @@ class GaussianNoise(Defense):
         torch.Size([2, 3])
 
     References:
-        Vero et al., Data Leakage in Tabular Federated Learning, 2022 (document 000); Zhu et al., Deep Leakage from
+        Vero et al., Data Leakage in Tabular Federated Learning, 2022 (TabLeak); Zhu et al., Deep Leakage from
         Gradients, NeurIPS 2019.
     """
 

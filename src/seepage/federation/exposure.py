@@ -2,7 +2,7 @@
 
 A client with n rows and batches of B has an effective size of floor(n / B) * B rows: incomplete batches are left out.
 Its exposure after s processed rows is s divided by that. Runs end when the least exposed client reaches a target
-(document 002, section 3.2), so that batch sizes are compared after the same amount of data, not of rounds.
+(the profiling study, section 3.2), so that batch sizes are compared after the same amount of data, not of rounds.
 """
 
 from __future__ import annotations

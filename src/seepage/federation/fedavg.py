@@ -27,7 +27,7 @@ class FedAvg:
         local_rows: each client works on a fixed set of this many of its rows; None for all it has.
         local_batches: use only this many mini batches in a round; None for a whole pass.
         local_epochs: passes over the round's rows before sending.
-        learning_rate: of the local steps. Document 002 does not state it; document 000 uses 0.01.
+        learning_rate: of the local steps. The profiling study does not state it; TabLeak uses 0.01.
         exposure, schedule, fixed_batch: as in FedSGD.
     """
 

@@ -60,8 +60,8 @@ def make_population(
 ) -> Population:
     """Divide the training rows over clients and encode everything.
 
-    With ``local_statistics`` each client scales with its own statistics, as document 002 does; validation and test
-    rows always use those of the whole training part.
+    With ``local_statistics`` each client scales with its own statistics, as the profiling study does; validation and
+    test rows always use those of the whole training part.
     """
     pooled = encoder.statistics(splits.train)
     tables = tuple(splits.train.take(rows) for rows in partition(splits.train, generator))
@@ -96,8 +96,8 @@ def make_population(
 def _target_scaling(train: Table) -> tuple[float, float]:
     """Mean and deviation of a regression target over the training part.
 
-    NOTE[DIFF] document 002 does not say how it scales targets. Unscaled ones (prices, days) make plain SGD diverge, so
-    they are standardised; scores in the target's own units are scaled back.
+    NOTE[DIFF] the profiling study does not say how it scales targets. Unscaled ones (prices, days) make plain SGD
+    diverge, so they are standardised; scores in the target's own units are scaled back.
     """
     if train.schema.target.task != "regression":
         return 0.0, 1.0

@@ -1,4 +1,5 @@
-"""Sequential federated learning: one model is handed on from participant to participant (document 003, section 2.4).
+"""Sequential federated learning: one model is handed on from participant to participant (the property-inference
+thesis, section 2.4).
 
 Every participant trains it on its own rows and passes it on. The next one therefore holds a model that was made from
 somebody else's rows alone, or from all who had it before.

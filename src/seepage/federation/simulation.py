@@ -134,7 +134,8 @@ def simulate(
                 # The model that is attacked has seen the rounds before this one.
                 behind = clock.exposures(number - 1)
                 scores = best.offer(parameters, Moment(name="", round=number - 1, exposures=behind))
-                # Exposure counts the work behind the attacked update; the first update is exposure 0 (document 002).
+                # Exposure counts the work behind the attacked update; the first update is exposure 0 (the profiling
+                # study).
                 seen = clock.exposures(number) if number > 1 else behind
                 for name in attacked[number]:
                     moment = Moment(name=name, round=number, exposures=seen)

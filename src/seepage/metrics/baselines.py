@@ -2,7 +2,7 @@
 
 - ``prior``: every row is the client's mean and mode. It needs the client's own statistics, so it is a strong guess.
 - ``uniform``: numbers uniform over the observed range, categories uniform.
-- ``marginal``: draws from the data set's columns, numbers from histograms of 100 equal bins (document 000's random
+- ``marginal``: draws from the data set's columns, numbers from histograms of 100 equal bins (TabLeak's random
   baseline).
 """
 

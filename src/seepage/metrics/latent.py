@@ -1,4 +1,4 @@
-"""How much does a latent vector say about the label? Six classic predictors (document 004, section V-B)."""
+"""How much does a latent vector say about the label? Six classic predictors (the TabVFL thesis, section V-B)."""
 
 from __future__ import annotations
 
@@ -47,10 +47,11 @@ class Quality:
 def latent_quality(latent: np.ndarray, y: np.ndarray, trained: np.ndarray, streams: Streams) -> list[Quality]:
     """How well six predictors tell the class from the latent vector, in two variants.
 
-    - ``published``: as in document 004, all latent rows are shuffled and cut 70/30. Most test rows are rows on which
+    - ``published``: as in the TabVFL thesis, all latent rows are shuffled and cut 70/30. Most test rows are rows on
+    which
       the encoder was trained with their labels, so a latent that only memorised them scores high.
     - ``honest``: the test rows are drawn from the rows that the encoder was *not* trained on: 30 % of all rows, or
-      all such rows if there are fewer. Every other row trains the predictors. With the document's 70/15/15 the
+      all such rows if there are fewer. Every other row trains the predictors. With the thesis's 70/15/15 the
       test rows are exactly the validation and test set. Early stopping has looked at the validation rows; mark them
       as trained to leave them out of the test.
 
@@ -87,7 +88,7 @@ def latent_quality(latent: np.ndarray, y: np.ndarray, trained: np.ndarray, strea
 
 
 def mean_quality(qualities: Iterable[Quality], variant: Variant) -> dict[str, float]:
-    """Accuracy, F1 and ROC-AUC averaged over the predictors: what document 004 reports of a run."""
+    """Accuracy, F1 and ROC-AUC averaged over the predictors: what the TabVFL thesis reports of a run."""
     if variant not in get_args(Variant):
         raise unknown_name("variant", variant, get_args(Variant))
     chosen = [quality for quality in qualities if quality.variant == variant]
@@ -133,7 +134,7 @@ def _honest(trained: np.ndarray, generator: np.random.Generator) -> tuple[np.nda
 
 # scikit-learn is loaded where it is used: it takes a second.
 def _predictors(labels: np.ndarray, streams: Streams) -> Iterator[tuple[str, Any]]:
-    """The six, untrained. The document gives no settings: the libraries' own, bounded so that they end in time."""
+    """The six, untrained. The thesis gives no settings: the libraries' own, bounded so that they end in time."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.neural_network import MLPClassifier
@@ -177,7 +178,7 @@ def _scores(model: Any, latent: np.ndarray, truth: np.ndarray, classes: np.ndarr
     from sklearn import metrics
 
     predicted = classes[model.predict(latent)]
-    # Weighted F1: the document does not say which, but Table 6.1 has F1 0.881 at accuracy 0.891 on bank, where 12 % are
+    # Weighted F1: the thesis does not say which, but Table 6.1 has F1 0.881 at accuracy 0.891 on bank, where 12 % are
     # positive. With that many mistakes the F1 of the positive class is at most 0.68, the mean of both classes 0.81.
     f1 = float(metrics.f1_score(truth, predicted, average="weighted", zero_division=0))
     return float(metrics.accuracy_score(truth, predicted)), f1, _roc_auc(_confidence(model, latent), truth, classes)

@@ -22,6 +22,6 @@ def match_rows(cost: np.ndarray) -> np.ndarray:
 
 
 def l1_cost(true: np.ndarray, claimed: np.ndarray) -> np.ndarray:
-    """L1 distance of encoded rows (document 002). Values beyond any use are cut so that the sums stay finite."""
+    """L1 distance of encoded rows (the profiling study). Values beyond any use are cut so that the sums stay finite."""
     cost: np.ndarray = cdist(true, np.nan_to_num(claimed, nan=0.0, posinf=1e9, neginf=-1e9), "cityblock")
     return cost

@@ -17,7 +17,7 @@ from seepage.observation import Claim, Knowledge
 from seepage.results import ATTACK, WHOLE, Measure
 
 MANY = 640  # rows at which the random baselines are drawn only twice
-TOLERANCE = 0.319  # a number is right within this many deviations (documents 000 and 002)
+TOLERANCE = 0.319  # a number is right within this many deviations (TabLeak and the profiling study)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,12 +25,13 @@ class Evaluator:
     """Scores claims against truths, and the baselines beside them.
 
     A claim is decoded to rows first. A cell is right if the category is equal or the number is within ``TOLERANCE``
-    deviations. Rows are matched by the L1 distance of the encoded rows (document 002); ``accuracy_tableak`` matches by
-    the number of right cells (000).
+    deviations. Rows are matched by the L1 distance of the encoded rows (the profiling study); ``accuracy_tableak``
+    matches by the number of right cells (000).
 
     Args:
         whole: marginals of the whole training part.
-        deviation: whose standard deviation makes the tolerance: the ``client``'s (document 002) or ``global`` (000).
+        deviation: whose standard deviation makes the tolerance: the ``client``'s (the profiling study) or ``global``
+            (TabLeak).
         draws: Monte Carlo draws of the random baselines.
     """
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from seepage.data import Table
 
-BINS = 100  # equal bins between the bounds, as in document 000
+BINS = 100  # equal bins between the bounds, as in TabLeak
 
 
 @dataclass(frozen=True)

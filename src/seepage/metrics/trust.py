@@ -1,4 +1,4 @@
-"""What an attacker's own doubt says about its answer: accuracy by bucket of doubt (document 000, section 4)."""
+"""What an attacker's own doubt says about its answer: accuracy by bucket of doubt (TabLeak, section 4)."""
 
 from __future__ import annotations
 

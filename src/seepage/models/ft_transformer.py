@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True, kw_only=True)
 class FTTransformer:
-    """Document 002's reduced FT-Transformer: 2 blocks, width 128, 4 heads.
+    """The profiling study's reduced FT-Transformer: 2 blocks, width 128, 4 heads.
 
     References:
         Gorishniy et al., Revisiting Deep Learning Models for Tabular Data, NeurIPS 2021.

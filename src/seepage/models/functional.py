@@ -56,7 +56,8 @@ class Learner:
     """An architecture with its loss. It holds no data and no trained parameters.
 
     BatchNorm always uses its stored statistics and never updates them: private batch statistics are neither used nor
-    shared (document 002, section 3.5). Dropout is active only with ``noisy=True``, which is the client's own business.
+    shared (the profiling study, section 3.5). Dropout is active only with ``noisy=True``, which is the client's own
+    business.
 
     Args:
         module: the network; its own parameters are only the starting point.

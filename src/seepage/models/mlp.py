@@ -1,4 +1,4 @@
-"""Multi-layer perceptrons, from document 002's small one to TabLeak's."""
+"""Multi-layer perceptrons, from the profiling study's small one to TabLeak's."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NORMS: dict[str, Callable[[int], nn.Module]] = {
 class MLP:
     """``depth`` hidden layers of ``width``: linear, norm, activation, dropout; then a linear output.
 
-    The defaults are document 002's small MLP: 2 x 32, LayerNorm, GELU, no dropout.
+    The defaults are the profiling study's small MLP: 2 x 32, LayerNorm, GELU, no dropout.
 
     Args:
         width, depth: of the hidden layers.
@@ -79,10 +79,10 @@ class MLP:
 
 
 def small_mlp() -> MLP:
-    """Document 002's small MLP."""
+    """The profiling study's small MLP."""
     return MLP()
 
 
 def tableak_mlp() -> MLP:
-    """Document 000's net: 100-100, ReLU, two output classes."""
+    """TabLeak's net: 100-100, ReLU, two output classes."""
     return MLP(width=100, depth=2, activation="relu", norm="none", binary_outputs=2)

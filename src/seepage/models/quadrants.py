@@ -33,11 +33,11 @@ class QuadrantNet:
     side s / 2, rounded up. All maps side by side are the inputs of the first fully connected layer: with 8 channels
     1,568 numbers for 1 and 4 workers, 2,048 for 16.
 
-    NOTE[DIFF] The document draws its model in Figure 4 and names only the first fully connected layer's 1,024 outputs.
+    NOTE[DIFF] The paper draws its model in Figure 4 and names only the first fully connected layer's 1,024 outputs.
     The authors' code has in each of four workers two convolutions (64 and 128 maps, ReLU, max pooling) and three
     fully connected layers of its own (256, 64, 10), and one layer on top: the 1,024 are four times 256. Here one
     convolution is enough to need step III of the attack, and the first fully connected layer sees all workers, as in
-    the document's algorithms. The activations are smooth, which helps an attack that descends; the authors' are ReLU.
+    the paper's algorithms. The activations are smooth, which helps an attack that descends; the authors' are ReLU.
 
     Args:
         workers: 1, 4 or 16.

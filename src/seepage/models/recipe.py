@@ -10,7 +10,7 @@ from seepage._core import InputError
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """How one network is built and trained. The defaults are document 003's.
+    """How one network is built and trained. The defaults are the thesis's.
 
     Weights start as Xavier's uniform ones, biases as ``torch.nn.Linear``'s; the optimiser is Adam with torch's betas,
     the loss the negative log-likelihood.

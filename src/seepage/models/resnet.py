@@ -10,7 +10,7 @@ from torch import nn
 
 @dataclass(frozen=True, kw_only=True)
 class ResNet:
-    """Residual blocks over one-hot inputs; the defaults are document 002's (2 blocks of 192, dropout 0.15).
+    """Residual blocks over one-hot inputs; the defaults are the profiling study's (2 blocks of 192, dropout 0.15).
 
     References:
         Gorishniy et al., Revisiting Deep Learning Models for Tabular Data, NeurIPS 2021.

@@ -1,4 +1,5 @@
-"""Trains many small networks at once: shadow models for property inference (document 003, section 3.2.1).
+"""Trains many small networks at once: shadow models for property inference (the property-inference thesis, section
+3.2.1).
 
 One step of one such network is too small to keep a processor busy: a plain PyTorch loop at 509-32-16-8-2 and 64 rows
 spends most of its time between the operations. Here every tensor has a leading axis of models, and a step of all of

@@ -72,7 +72,7 @@ class TabNetModule(nn.Module):
             blocks = torch.split(x[:, self.numeric :], list(self.sizes), dim=-1)
             tables: list[Any] = [embedding.weight for embedding in self.embeddings]
             parts += [block @ table for block, table in zip(blocks, tables, strict=True)]
-        # NOTE[DIFF] the sparsity term of TabNet's loss is left out: document 002's losses have none.
+        # NOTE[DIFF] the sparsity term of TabNet's loss is left out: the profiling study's losses have none.
         decisions, _ = self.encoder(torch.cat(parts, dim=1))
         output: Tensor = self.output(torch.stack(decisions).sum(0))
         return output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from seepage.report.level import Level, overall
 from seepage.report.words import plural
 from seepage.results.summary import NotRun, Summary
 
+MANY = 5  # settings, from which on one of them may be above guessing by chance
+MISSES = 0.05
 TRIALS = {
     "rows": ("attack", "attacks"),
     "vertical": ("attack", "attacks"),
@@ -55,6 +58,17 @@ def light(levels: Sequence[Level], not_run: Sequence[NotRun]) -> Level:
     level = overall(levels)
     unknown = any(entry.state != "impossible" for entry in not_run)
     return Level.INCOMPLETE if level is Level.NOT_FOUND and unknown else level
+
+
+def by_chance(levels: Sequence[Level]) -> list[str]:
+    """A warning where hardly more settings are above guessing than are by chance: of many 95 % intervals some miss."""
+    above, every = sum(level in (Level.LEAKS, Level.SOME) for level in levels), len(levels)
+    if overall(levels) is not Level.SOME or every < MANY or above > math.ceil(MISSES * every):
+        return []
+    are = "is" if above == 1 else "are"
+    return [
+        f"Only {above} of {every} settings {are} above guessing. With so many, that may be chance; more trials tell."
+    ]
 
 
 def gaps(summary: Summary) -> list[str]:

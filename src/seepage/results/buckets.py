@@ -11,10 +11,10 @@ import numpy as np
 
 Kind = Literal["categorical", "numeric"]
 
-# Document 000, Tables 4 and 18-21: normalised entropy for categories, nats for numbers.
-# NOTE[DIFF] the document has one bucket of numbers below 0.72, because few cells of its batches of 128 lie there. In
+# TabLeak, Tables 4 and 18-21: normalised entropy for categories, nats for numbers.
+# NOTE[DIFF] the paper has one bucket of numbers below 0.72, because few cells of its batches of 128 lie there. In
 # smaller batches most do: restarts that agree within the tolerance of a right number (0.319 deviations) have 0.28
-# nats. So it is divided at -2, -1 and 0; the cells of these four buckets together are the document's.
+# nats. So it is divided at -2, -1 and 0; the cells of these four buckets together are the paper's.
 EDGES: dict[Kind, tuple[float, ...]] = {
     "categorical": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
     "numeric": (-math.inf, -2.0, -1.0, 0.0, 0.72, 1.16, 1.6, 2.04, math.inf),

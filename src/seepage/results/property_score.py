@@ -1,4 +1,4 @@
-"""How well was the share of a property told from models' weights? (document 003, section 3.5)"""
+"""How well was the share of a property told from models' weights? (the property-inference thesis, section 3.5)"""
 
 from __future__ import annotations
 

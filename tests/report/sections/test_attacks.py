@@ -14,9 +14,9 @@ def test_the_figure_has_the_attack_and_three_guesses() -> None:
     assert view.figure is not None
     figure = json.loads(view.figure.data)
     assert [trace["name"] for trace in figure["data"]] == [
-        "guess from nothing but each column's range",
-        "guess from the columns of the whole data set",
-        "guess from the clients' own averages",
+        "guess: nothing but each column's range",
+        "guess: columns of the whole data set",
+        "guess: clients' own averages",
         "read by the attack",
     ]
     assert len(figure["data"][3]["x"]) == 10  # two of twelve settings were not measured

@@ -38,6 +38,20 @@ def test_a_part_that_broke_down_might_have_leaked() -> None:
     assert "stopped by an internal error" in found.sentences[-1]
 
 
+def test_one_of_many_above_guessing_may_be_chance() -> None:
+    losses = ("sor", "coral", "corn", "ce", "mse")
+    records = [
+        record
+        for loss in losses
+        for record in property_records(a_property_cell(loss=loss), 0.4 if loss == "sor" else 0.25, targets=400)
+    ]
+    found = verdict(a_property_summary(records))
+    assert found.level is Level.SOME
+    assert found.sentences[-1].startswith("Only 1 of 5 settings is above guessing. With so many, that may be chance")
+    alone = verdict(a_property_summary(records[:400]))
+    assert not any("chance" in sentence for sentence in alone.sentences)
+
+
 def test_two_properties_are_two_questions() -> None:
     records = [
         *property_records(a_property_cell(property_text="age > 60"), 0.3),

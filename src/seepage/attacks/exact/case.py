@@ -1,4 +1,7 @@
-"""One update on its way through the cascade: what is certain, what is likely, what is left."""
+"""One update on its way through the cascade: what is certain, what is likely, what is left.
+
+Long because it is one algorithm, the reading of one update from its first layer to the last row.
+"""
 
 from __future__ import annotations
 

@@ -19,6 +19,8 @@ layer only and holds for any number of local steps.
 
 It assumes an honest client that computes what the protocol says, with errors that look like rounding or noise, and rows
 that the schema allows.
+
+Long because it is one proof, whose conditions must be read together.
 """
 
 from __future__ import annotations

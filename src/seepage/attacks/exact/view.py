@@ -1,4 +1,7 @@
-"""What the server sees of one update, laid out for algebra in float64."""
+"""What the server sees of one update, laid out for algebra in float64.
+
+Long because it is one object, what an update tells before any search.
+"""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def total(values: Tensor) -> Tensor:
 
 
 def flat_total(values: Tensor) -> Tensor:
-    """The sum over the last axis: of few numbers in float64, as document 002 does, of many in float32."""
+    """The sum over the last axis: of few numbers in float64, as the profiling study does, of many in float32."""
     if values.shape[-1] <= SHORT:
         return values.sum(-1, dtype=torch.float64)
     return values.sum(-1).double()

@@ -1,4 +1,7 @@
-"""The engine: one tensor of (observations x restarts x rows x inputs), and parts that say what happens to it."""
+"""The engine: one tensor of (observations x restarts x rows x inputs), and parts that say what happens to it.
+
+Long because it is one loop, with the settings of every published attack as its fields.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,8 @@ class Inversion:
         embedded: the categories used where the model looks them up in an embedding.
         restorer: how labels that are not known are worked out first: a name (``auto``, ``geng``, ...), ``none``, or a
             restorer of your own.
-        targets: labels that stay unknown: ``dummy`` (the first class, document 002) or ``joint``, variables like the
+        targets: labels that stay unknown: ``dummy`` (the first class, the profiling study) or ``joint``, variables
+            like the
             rows (DLG).
         patience: stop a restart whose loss did not fall by a hundredth in this many steps; 0 for never.
         compile: translate a step with torch.compile: ``no``, ``yes``, or ``auto`` when the work is long enough.

@@ -20,7 +20,7 @@ def fast() -> Inversion:
     Unknown labels: class counts are estimated first; regression targets are variables like the rows.
 
     References:
-        Vero et al., Data Leakage in Tabular Federated Learning (document 000); Liu and Nocedal, 1989.
+        Vero et al., Data Leakage in Tabular Federated Learning (TabLeak); Liu and Nocedal, 1989.
 
     Example:
         >>> fast().steps

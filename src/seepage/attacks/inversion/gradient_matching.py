@@ -1,4 +1,4 @@
-"""Gradient matching as document 002 runs it."""
+"""Gradient matching as the profiling study runs it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def gradient_matching() -> Inversion:
     logits").
 
     References:
-        Nilsson et al., Profiling privacy preservation, 2026 (document 002), section 3.5.
+        Nilsson et al., Profiling privacy preservation, 2026 (the profiling study), section 3.5.
         Geiping et al., Inverting Gradients, NeurIPS 2020.
 
     Example:
@@ -28,12 +28,13 @@ def gradient_matching() -> Inversion:
 
 
 def gradient_matching_simplex() -> Inversion:
-    r"""The other parameterisation of document 002 for embedded categories: :math:`|z| / \sum |z|` instead of a softmax.
+    r"""The other parameterisation of the profiling study for embedded categories: :math:`|z| / \sum |z|` instead of a
+    softmax.
 
     Without embeddings it is ``gradient_matching``.
 
     References:
-        Nilsson et al., Profiling privacy preservation, 2026 (document 002), the probability-simplex variant.
+        Nilsson et al., Profiling privacy preservation, 2026 (the profiling study), the probability-simplex variant.
 
     Example:
         >>> gradient_matching_simplex().embedded

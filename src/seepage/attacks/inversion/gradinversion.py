@@ -13,7 +13,7 @@ from seepage.attacks.inversion.priors import BatchStatistics, GroupConsistency
 def gradinversion_bn() -> Inversion:
     r"""Cosine matching with the BatchNorm prior: :math:`d(u, \hat u) + w \sum_l |\mu_l(x) - \mu_l|^2 + ...`.
 
-    Needs a model with BatchNorm. Document 001 compares with it as "BN".
+    Needs a model with BatchNorm. CAFE compares with it as "BN".
 
     References:
         Yin et al., See Through Gradients (GradInversion), CVPR 2021.
@@ -28,7 +28,7 @@ def gradinversion_bn() -> Inversion:
 def gradinversion_gc() -> Inversion:
     r"""Cosine matching of 8 restarts that are drawn towards their mean: :math:`d(u, \hat u) + w |x_r - \bar x|^2`.
 
-    Document 001 compares with it as "GC".
+    CAFE compares with it as "GC".
 
     References:
         Yin et al., See Through Gradients (GradInversion), CVPR 2021.

@@ -1,4 +1,4 @@
-"""Inverting Gradients, the "Cosine" baseline of document 000."""
+"""Inverting Gradients, the "Cosine" baseline of TabLeak."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def inverting_gradients() -> Inversion:
     """Cosine objective, one run of free variables, Adam at a constant 0.06 on the signs of the gradient, 1,500 steps.
 
     References:
-        Geiping et al., Inverting Gradients, NeurIPS 2020; the set-up is document 000's.
+        Geiping et al., Inverting Gradients, NeurIPS 2020; the set-up is TabLeak's.
     """
     optimiser = Adam(rate=0.06, schedule="constant", signed=True)
     return Inversion(steps=1500, initial=Uniform(), optimiser=optimiser)

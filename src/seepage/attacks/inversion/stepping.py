@@ -116,7 +116,7 @@ def stacked(observations: Sequence[Observation]) -> tuple[Parameters, Parameters
     length = whole.sqrt()
     direction = {name: value / length.reshape(-1, *[1] * (value.dim() - 1)) for name, value in updates.items()}
     own = [torch.stack([squares[name] for name in parts]).sum(0) / whole for parts in layers_of(squares).values()]
-    # Unknown labels: the first class, or the mean of a standardised regression target (document 002).
+    # Unknown labels: the first class, or the mean of a standardised regression target (the profiling study).
     dummy = torch.zeros(first.exchange.rows, dtype=torch.float32 if first.learner.task == "regression" else torch.int64)
     labels = torch.stack([dummy if o.labels is None else o.labels for o in observations])
     observed = {name: value.float() for name, value in direction.items()}

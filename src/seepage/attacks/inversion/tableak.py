@@ -1,4 +1,4 @@
-"""TabLeak and its two ablations (document 000)."""
+"""TabLeak and its two ablations (TabLeak)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def tableak() -> Inversion:
     that are not known are worked out first by the method of Geng et al.
 
     References:
-        Vero et al., Data Leakage in Tabular Federated Learning (document 000), Algorithm 1.
+        Vero et al., Data Leakage in Tabular Federated Learning (TabLeak), Algorithm 1.
     """
     return Inversion(
         steps=1500,
@@ -38,7 +38,7 @@ def tableak_bounded() -> Inversion:
     r"""TabLeak with numbers inside their range: :math:`l + (h - l)\,\sigma(z)`. Needs ranges and statistics.
 
     References:
-        Vero et al., TabLeak, ICML 2023 (the later version of document 000).
+        Vero et al., TabLeak, ICML 2023 (the later version).
 
     Example:
         >>> tableak_bounded().numbers

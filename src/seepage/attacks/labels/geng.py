@@ -37,7 +37,7 @@ class Geng:
 
     References:
         Geng et al., Towards General Deep Leakage in Federated Learning, 2021 (arXiv 2110.09074).
-        Vero et al., TabLeak, ICML 2023 (document 000), which restores its labels so.
+        Vero et al., TabLeak, ICML 2023, which restores its labels so.
     """
 
     draws: int = 1000

@@ -1,4 +1,4 @@
-"""First the rough range, then the finer one inside it (document 003, section 3.4)."""
+"""First the rough range, then the finer one inside it (the property-inference thesis, section 3.4)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from seepage.models.stack import Stack
 class Hierarchy:
     """One meta-model tells a few rough classes apart; for each of them another one tells its finer classes.
 
-    The document has 4 rough and 5 finer classes, 20 in all. A wrong rough class cannot be mended.
+    The thesis has 4 rough and 5 finer classes, 20 in all. A wrong rough class cannot be mended.
 
     Args:
         rough, fine: settings of the first meta-model and of those that follow.

@@ -1,7 +1,7 @@
-"""How a meta-model's answer is trained and read: the five losses of document 003 (section 3.2.3), and a share.
+"""How a meta-model's answer is trained and read: the five losses of the thesis (section 3.2.3), and a share.
 
 A class is a range of shares. Of four classes, class 0 is from 0 to below 25 %, the last one from 75 to 100 %: a share
-on an edge belongs to the higher class, as the shadow factory has it. The document counts classes from 1, this code
+on an edge belongs to the higher class, as the shadow factory has it. The thesis counts classes from 1, this code
 from 0.
 """
 
@@ -46,7 +46,7 @@ class Loss(Protocol):
         """Mean loss of (n, outputs) for models whose true shares are (n,)."""
 
     def decode(self, outputs: Tensor) -> Tensor:
-        """(n,) classes by the rule of the document."""
+        """(n,) classes by the rule of the thesis."""
 
     def probabilities(self, outputs: Tensor, temperature: float = 1.0) -> Tensor:
         """(n, classes) how likely each class is; a higher temperature is less sure."""
@@ -74,7 +74,7 @@ def middles(classes: int) -> Tensor:
 class NLL:
     r"""Softmax and the negative log-likelihood; knows no order of classes.
 
-    The document's models collapse to one class at ten and twenty classes. We feed log-probabilities, as the loss asks
+    The thesis's models collapse to one class at ten and twenty classes. We feed log-probabilities, as the loss asks
     for. Fed with probabilities instead, :math:`-p_y`, the gradient vanishes wherever the model is wrong and sure.
     """
 
@@ -104,7 +104,7 @@ class NLL:
 class Interval:
     """A sigmoid is fitted to the middle of the true class by squared error, and read by the range it falls into.
 
-    The document has no probabilities. Ours say that the error is normal, with one class as its deviation at
+    The thesis has no probabilities. Ours say that the error is normal, with one class as its deviation at
     temperature 1.
     """
 
@@ -137,7 +137,7 @@ class Interval:
 class SOR:
     """Simple ordinal regression: class c of K is c + 1 ones and then zeros, fitted by squared error.
 
-    Read by counting the sigmoids above 0.5. The document counts "from left to right" and calls it a sum; nothing
+    Read by counting the sigmoids above 0.5. The thesis counts "from left to right" and calls it a sum; nothing
     keeps the sigmoids in order, and a one behind a zero counts as well. No one at all is class 0.
     """
 
@@ -229,7 +229,7 @@ class CORN:
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """Beyond the document: the share itself with its own deviation, trained by the likelihood of a normal error.
+    """Beyond the thesis: the share itself with its own deviation, trained by the likelihood of a normal error.
 
     The classes are read from the estimate. :class:`~seepage.attacks.properties.meta.MetaModel` turns the deviation into
     an interval with a known coverage.

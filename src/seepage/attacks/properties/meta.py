@@ -1,4 +1,4 @@
-"""The meta-model: it learns on shadow models to read from weights what the training rows were (document 003)."""
+"""The meta-model: it learns on shadow models to read from weights what the training rows were (the thesis)."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class Guess:
 class MetaModel:
     """Settings of a meta-model.
 
-    Document 003 states the size of a representation and no other setting. These were tuned on validation shadows of
+    The thesis states the size of a representation and no other setting. These were tuned on validation shadows of
     Census-Income (509-32-16-8-2), never on targets.
 
     Args:
         reader: what is seen of a model, see ``readers.py``.
         loss: its name, see ``losses.py``.
-        hidden: widths of the layers that follow the reader (the document's rho).
+        hidden: widths of the layers that follow the reader (the thesis's rho).
         epochs: at most.
         rate: the highest of AdamW; it rises during a tenth of the steps and then falls to 0.
         batch_size: shadows of a step.

@@ -23,7 +23,7 @@ class ShadowPlan:
         per_class: models of each class.
         classes: the range of shares is cut into so many equal parts; 1 makes models from anywhere in it.
         low, high: the range of shares; of a mean the range of means.
-        rows: each model is trained on; a fifth of the pool if not said, as in document 003.
+        rows: each model is trained on; a fifth of the pool if not said, as in the thesis.
         recipe: of each model.
         least_accuracy: on the evaluation rows; a worse model is marked, kept, and not learned from.
         least_balanced: the same for the mean over classes; 0 asks for nothing. Where 94 % of rows have one class, an

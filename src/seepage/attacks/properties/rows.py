@@ -17,8 +17,8 @@ def encode_rows(table: Table, statistics: Statistics | None = None, *, flags: Se
     Args:
         table: the rows; its target must have classes.
         statistics: shift and scale of the numbers, from an encoder; without them numbers stay as they are, as in
-            document 003.
-        flags: binary columns that enter as one number, 0 or 1. Document 003 does so with ``sex``, which makes
+            the thesis.
+        flags: binary columns that enter as one number, 0 or 1. The thesis does so with ``sex``, which makes
             Census-Income 509 columns wide.
     """
     schema = table.schema

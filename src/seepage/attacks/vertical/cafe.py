@@ -1,4 +1,4 @@
-r"""CAFE as published (document 001): three steps of gradient descent, fed batch by batch.
+r"""CAFE as published: three steps of gradient descent, fed batch by batch.
 
 *Step I* fits the slopes V to the bias gradients, *step II* the first layer's inputs H to its weight gradients,
 *step III* the data themselves to all gradients, to H, and to smoothness. Nested loops run one step after the other; the

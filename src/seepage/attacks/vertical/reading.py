@@ -1,7 +1,7 @@
 r"""What the host reads of a guest's columns in the messages that the guest sends.
 
-In TabVFL (document 004) a guest sends :math:`z = W\,\mathrm{BatchNorm}(x)` of its encoded rows: numbers standardised,
-categories one-hot. Chapter 5 of the document argues that without :math:`W` the host reads the rows off, because
+In TabVFL a guest sends :math:`z = W\,\mathrm{BatchNorm}(x)` of its encoded rows: numbers standardised,
+categories one-hot. Chapter 5 of the thesis argues that without :math:`W` the host reads the rows off, because
 BatchNorm leaves standardised numbers as they are, and that :math:`W` (the fully connected layer) is the remedy.
 :func:`read_directly` measures the first claim, :func:`read_with_known_rows` how far the remedy goes.
 """

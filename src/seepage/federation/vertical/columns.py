@@ -65,7 +65,7 @@ def table_of(frame: pl.DataFrame, schema: Schema) -> Table:
 
 
 def dealt(names: list[str], guests: int) -> list[list[str]]:
-    """Columns dealt evenly to guests, neighbours together, as document 004 splits a table."""
+    """Columns dealt evenly to guests, neighbours together, as the TabVFL thesis splits a table."""
     if not 1 <= guests <= len(names):
         raise InputError(f"{len(names)} columns cannot be dealt to {guests} guests; every guest needs one.")
     ends = np.linspace(0, len(names), guests + 1).round().astype(int)

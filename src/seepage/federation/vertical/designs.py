@@ -71,7 +71,7 @@ class Design(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class TabVFL:
-    """The U shape of document 004: BatchNorm and a square layer at the guests, the rest of TabNet at the host.
+    """The U shape of the TabVFL thesis: BatchNorm and a square layer at the guests, the rest of TabNet at the host.
 
     Args:
         mixed: guests have the square layer. Without it and with one guest this is central TabNet.
@@ -237,8 +237,8 @@ class _Aggregated:
 def _own_parts(parts: TabNetParts, guests: int, aggregation: Aggregation) -> list[TabNetParts]:
     """The sizes of every guest's own encoder.
 
-    Document 004 gives each guest its share of the latent "to facilitate similar model sizes"; the attention is cut in
-    the same shares, so that all guests together have about the width of one central encoder.
+    The TabVFL thesis gives each guest its share of the latent "to facilitate similar model sizes"; the attention is
+    cut in the same shares, so that all guests together have about the width of one central encoder.
     """
     if aggregation != "concatenation":
         return [parts] * guests

@@ -18,7 +18,7 @@ METHODS: tuple[Method, ...] = ("cache", "zeros", "hybrid")
 
 @dataclass(frozen=True, kw_only=True)
 class Failures:
-    """Each guest is absent in an epoch with this probability (document 004, section IV-E).
+    """Each guest is absent in an epoch with this probability (the TabVFL thesis, section IV-E).
 
     Args:
         probability: of a guest and an epoch.
@@ -35,8 +35,8 @@ class Failures:
 
     def absent(self, guests: Sequence[str], phase: Phase, epoch: int, streams: Streams) -> set[str]:
         """Who is not there."""
-        # NOTE[DIFF] document 004 has everybody present in the first epoch for its cache; for a fair comparison zeros
-        # get the same first epoch here.
+        # NOTE[DIFF] the TabVFL thesis has everybody present in the first epoch for its cache; for a fair comparison
+        # zeros get the same first epoch here.
         if self.probability == 0 or (epoch == 0 and self.method != "hybrid"):
             return set()
         drawn = streams.numpy("failures", phase.value, epoch).random(len(guests))

@@ -12,12 +12,12 @@ from seepage.federation.vertical.messages import Phase
 class Training:
     """How a federation trains.
 
-    Document 004 does not state the optimiser, its rate, the hidden share, the sparsity weight or the patience; these
-    are pytorch-tabnet's defaults.
+    The TabVFL thesis does not state the optimiser, its rate, the hidden share, the sparsity weight or the patience;
+    these are pytorch-tabnet's defaults.
 
     Args:
         pretraining, finetuning: epochs at most; 0 leaves a phase out.
-        batch_size: rows of a mini batch; the order of rows is fixed, as in document 004.
+        batch_size: rows of a mini batch; the order of rows is fixed, as in the TabVFL thesis.
         rate: of Adam.
         clip: largest norm of a party's gradient.
         hidden: share of entries hidden while pretraining.

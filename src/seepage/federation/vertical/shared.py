@@ -1,7 +1,7 @@
 """Vertical learning with shared fully connected layers: the protocol that CAFE attacks.
 
 Workers hold blocks of columns and local parts; the server picks the rows of every batch, and gets the aggregated
-gradient of the whole model (document 001, section 3.1).
+gradient of the whole model (CAFE, section 3.1).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class SharedLayers:
         rate: learning rate of the server's SGD; 0 keeps the weights as they are.
         adam: use Adam instead of plain SGD.
         moments: the server also gets mean and variance of the first layer's inputs over every batch, as a BatchNorm
-            there would tell it. NOTE[DIFF] document 001's model has no BatchNorm (Figure 4), and its BN regulariser
+            there would tell it. NOTE[DIFF] CAFE's model has no BatchNorm (Figure 4), and its BN regulariser
             needs these statistics; it does not say where they come from.
     """
 

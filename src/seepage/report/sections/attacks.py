@@ -66,7 +66,7 @@ def _figure(leaks: Sequence[Leak], guesses: dict[str, str]) -> Figure | None:
     hover: dict[str, JsonValue] = {"hovertemplate": "%{x:.0f} %<extra>%{fullData.name}</extra>", "y": places}
     traces = [
         dots(
-            f"guess from {guesses[name]}",
+            f"guess: {guesses[name].removeprefix('the ')}",
             f"var(--{name})",
             symbol,
             9,

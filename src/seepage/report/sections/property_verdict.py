@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from seepage.report.level import Level
 from seepage.report.section import Section
 from seepage.report.shares import Question, cell_level, questions_of
-from seepage.report.verdict import Tile, Verdict, gaps, light
+from seepage.report.verdict import Tile, Verdict, by_chance, gaps, light
 from seepage.report.words import percent
 from seepage.results.property import PropertySummary
 
@@ -31,7 +31,8 @@ NOBODY = (
 def verdict(summary: PropertySummary) -> Verdict:
     """The plain answer."""
     questions = questions_of(summary)
-    level = light([cell_level(cell) for cell in summary.cells], summary.not_run)
+    levels = [cell_level(cell) for cell in summary.cells]
+    level = light(levels, summary.not_run)
     measured = [question for question in questions if question.best]
     if not measured:
         headline = "Nothing could be measured, so nothing can be said about what leaks."
@@ -43,7 +44,7 @@ def verdict(summary: PropertySummary) -> Verdict:
         headline=f"From the {worst.seen} of a model alone, the share of rows with {worst.place['property_text']} is "
         f"named rightly {worst.named}.",
         tiles=_tiles(worst),
-        sentences=(NOBODY, *_as_number(worst), *_compared(worst, measured), *gaps(summary)),
+        sentences=(NOBODY, *_as_number(worst), *_compared(worst, measured), *by_chance(levels), *gaps(summary)),
     )
 
 

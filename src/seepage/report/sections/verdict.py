@@ -9,7 +9,7 @@ from seepage.report.choices import safest_of
 from seepage.report.leaks import Leak, ReadRows, amount_read, guessed_from, leaks_of, reader_of, worst_of
 from seepage.report.level import Level
 from seepage.report.section import Section
-from seepage.report.verdict import Tile, Verdict, gaps, light
+from seepage.report.verdict import Tile, Verdict, by_chance, gaps, light
 from seepage.report.words import count, percent
 from seepage.results.cells import Coordinate
 from seepage.results.row_numbers import ColumnNumbers
@@ -32,7 +32,8 @@ MEANINGS = {
 def verdict(summary: ReadRows) -> Verdict:
     """The plain answer."""
     leaks = leaks_of(summary)
-    level = light([leak.level for leak in leaks], summary.not_run)
+    levels = [leak.level for leak in leaks]
+    level = light(levels, summary.not_run)
     worst = worst_of(leaks)
     if worst is None:
         headline = "Nothing could be measured, so nothing can be said about what leaks."
@@ -42,6 +43,7 @@ def verdict(summary: ReadRows) -> Verdict:
         _setting(worst, sum(leak.measured for leak in leaks)),
         *_sensitive(worst.result.columns, guessed_from(summary.study, "prior")),
         *_safest(worst, leaks),
+        *(by_chance(levels) if not any(leak.reads_rows for leak in leaks) else ()),  # nobody reads a row by chance
         *gaps(summary),
     ]
     return Verdict(

@@ -74,7 +74,7 @@ def test_more_spread_is_more_doubt(seed: int, runs: int, spread: float, more: fl
 
 @given(st.integers(1, 9))
 def test_votes_have_the_entropy_of_their_shares(votes: int) -> None:
-    """Document 000, section 3.3: the relative frequency of each category over the restarts."""
+    """TabLeak, section 3.3: the relative frequency of each category over the restarts."""
     share = votes / 10
     runs = np.array([[[1.0, 0.0]]] * votes + [[[0.0, 1.0]]] * (10 - votes))
     expected = -(share * math.log2(share) + (1 - share) * math.log2(1 - share))

@@ -1,4 +1,4 @@
-"""Document 002's probability simplex."""
+"""The profiling study's probability simplex."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from seepage.attacks.inversion.categories.blocks import divided_by_block_sums
 class Simplex:
     r"""Each block is made non-negative and divided by its sum: :math:`|z| / \sum |z|`.
 
-    NOTE[DIFF] document 002 says only that blocks are normalised to the simplex; absolute values keep every entry
+    NOTE[DIFF] the profiling study says only that blocks are normalised to the simplex; absolute values keep every entry
     differentiable, where cutting negative ones off would stop their gradient.
     """
 

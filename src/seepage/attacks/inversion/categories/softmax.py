@@ -22,7 +22,7 @@ class Softmax:
         temperature: :math:`T`; smaller is nearer to a single category.
 
     References:
-        Vero et al., TabLeak (document 000), section 3.1; the categorical logits of document 002.
+        Vero et al., TabLeak, section 3.1; the categorical logits of the profiling study.
     """
 
     temperature: float = 1.0

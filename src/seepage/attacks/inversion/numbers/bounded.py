@@ -17,7 +17,7 @@ class Bounded:
     Needs the ranges and the clients' statistics.
 
     References:
-        Vero et al., TabLeak, ICML 2023 (the later version of document 000).
+        Vero et al., TabLeak, ICML 2023 (the later version).
     """
 
     def check(self, space: Space) -> None:

@@ -18,7 +18,7 @@ class Adam:
     Args:
         rate: the first step size.
         schedule: ``constant``, ``linear`` or ``cosine``.
-        signed: feed Adam the sign of each gradient entry, as documents 000 and Geiping et al. do.
+        signed: feed Adam the sign of each gradient entry, as TabLeak and Geiping et al. do.
     """
 
     rate: float = 0.06

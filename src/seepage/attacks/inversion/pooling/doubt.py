@@ -20,7 +20,7 @@ def doubt(aligned: np.ndarray, layout: Layout, *, probabilities: bool) -> np.nda
               \qquad
               H^C = \tfrac12 + \tfrac12 \log\big(2 \pi \max(s^2, \epsilon^2)\big)
 
-    NOTE[DIFF] document 000's text takes :math:`\bar p` as the share of restarts that vote for a category, its public
+    NOTE[DIFF] TabLeak's text takes :math:`\bar p` as the share of restarts that vote for a category, its public
     code as the pooled (median) soft block divided by its sum. Here it is the mean of the restarts' soft blocks: the
     median of one-hot blocks may be empty, and of the three the mean came nearest to Table 3 (one batch of 32: mean
     0.34, median 0.23, votes 0.12, published 0.40 +- 0.06). Where blocks are no distributions, votes are counted.
@@ -42,7 +42,7 @@ def doubt(aligned: np.ndarray, layout: Layout, *, probabilities: bool) -> np.nda
         [[1.07, 1.0]]
 
     References:
-        Vero et al., TabLeak (document 000), section 3.3.
+        Vero et al., TabLeak, section 3.3.
     """
     runs = aligned.astype(np.float64)
     columns = [_of_numbers(runs[..., : layout.numeric])]

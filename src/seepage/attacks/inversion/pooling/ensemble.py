@@ -16,11 +16,11 @@ class Ensemble:
     """Pools the aligned restarts cell by cell.
 
     Args:
-        how: ``median`` (document 000), ``mean``, or ``vote`` (every restart votes for one category per block; numbers
+        how: ``median`` (TabLeak), ``mean``, or ``vote`` (every restart votes for one category per block; numbers
             take the median).
 
     References:
-        Vero et al., TabLeak (document 000), section 3.2.
+        Vero et al., TabLeak, section 3.2.
     """
 
     how: Literal["median", "mean", "vote"] = "median"

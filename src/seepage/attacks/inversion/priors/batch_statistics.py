@@ -17,8 +17,8 @@ class BatchStatistics:
 
     .. math:: w \sum_l \tfrac{1}{d_l} \left(|\mu_l(x) - \mu_l|^2 + |\sigma_l^2(x) - \sigma_l^2|^2\right)
 
-    Clients here never update the stored statistics (document 002, section 3.5), so this prior is weaker than in its
-    paper, where the private batch's own statistics are shared.
+    Clients here never update the stored statistics (the profiling study, section 3.5), so this prior is weaker than
+    in its paper, where the private batch's own statistics are shared.
 
     Args:
         weight: :math:`w`.

@@ -22,7 +22,7 @@ class EpochConsistency:
         weight: :math:`w`.
 
     References:
-        Dimitrov et al., Data Leakage in Federated Averaging, TMLR 2022; document 000 (appendix B) takes the mean and
+        Dimitrov et al., Data Leakage in Federated Averaging, TMLR 2022; TabLeak (appendix B) takes the mean and
         the squared distance.
     """
 

@@ -13,7 +13,7 @@ from seepage.observation import Observation
 
 @dataclass(frozen=True, kw_only=True)
 class Uniform:
-    """Uniform on [low, high]; document 000 starts on [0, 1]."""
+    """Uniform on [low, high]; TabLeak starts on [0, 1]."""
 
     low: float = 0.0
     high: float = 1.0

@@ -1,8 +1,9 @@
-"""Networks that read networks: what a meta-model sees of a model's weights (document 003, section 3.2.2).
+"""Networks that read networks: what a meta-model sees of a model's weights (the property-inference thesis, section
+3.2.2).
 
 All but the last give the same answer in whatever order a model's hidden neurons stand:
 
-    deepsets    each layer is a set of neurons, as in the document
+    deepsets    each layer is a set of neurons, as in the thesis
     paths       how the model's outputs answer to its inputs; ours
     joined      both of these side by side
     sorted      all weights in a row, neurons sorted first

@@ -27,7 +27,7 @@ class DeepSets:
 
     Args:
         hidden: width inside each :math:`\phi` of two layers.
-        representation: width of :math:`N` and :math:`L`; 8 in the document.
+        representation: width of :math:`N` and :math:`L`; 8 in the thesis.
         dropout: share of a neuron's incoming weights that is hidden from :math:`\phi_1` while training. With 509
             columns and a few thousand shadows it learns single shadows by heart otherwise.
     """
@@ -54,7 +54,7 @@ class _Sets(nn.Module):
         self.weights = nn.ModuleList(Standard(w, (0, 1, 2) if t else (0, 1)) for t, w in enumerate(weights))
         self.biases = nn.ModuleList(Standard(b, (0, 1)) for b in biases)
         size, hidden = settings.representation, settings.hidden
-        # NOTE[DIFF] The document's phi_1 has two layers. A second one made it learn single shadows by heart.
+        # NOTE[DIFF] The thesis's phi_1 has two layers. A second one made it learn single shadows by heart.
         first = nn.Sequential(nn.Dropout(settings.dropout), nn.Linear(weights[0].shape[2] + 1, size), nn.ReLU())
         later = [
             nn.Sequential(nn.Linear(2 * size + 3, hidden), nn.ReLU(), nn.Linear(hidden, size), nn.ReLU())
@@ -68,7 +68,7 @@ class _Sets(nn.Module):
         neurons = self.phi[0](torch.cat([weights[0], biases[0][:, :, None]], 2))  # (models, out, representation)
         layers = [neurons.mean(1)]  # the sum, in a size that does not depend on the number of neurons
         for phi, weight, bias in zip(list(self.phi)[1:], weights[1:], biases[1:], strict=True):
-            # NOTE[DIFF] The document's phi_t is fed the list of all N of the layer before, beside the list of weights.
+            # NOTE[DIFF] The thesis's phi_t is fed the list of all N of the layer before, beside the list of weights.
             # That depends on the order of neurons; here each weight stays with the neuron it comes from.
             own = [weight.mean(2, keepdim=True), weight.square().mean(2, keepdim=True), bias[:, :, None]]
             paths = torch.bmm(weight, neurons) / weight.shape[2] ** 0.5

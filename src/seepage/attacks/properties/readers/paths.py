@@ -16,7 +16,7 @@ PROBES = 64  # rows drawn where none are given; more of them changed little
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Paths:
-    r"""How a model's outputs answer to its inputs; beyond the document.
+    r"""How a model's outputs answer to its inputs; beyond the thesis.
 
     Read are, for each output against the first one, the outputs :math:`f(x)` on some rows x and the mean over these
     rows of :math:`\partial f / \partial x`: the sum over all paths from a column to the output, with the neurons that
