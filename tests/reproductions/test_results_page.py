@@ -80,7 +80,7 @@ def test_transcribed_tables_say_so_on_the_page(generator: ModuleType) -> None:
     stored, earlier = page.split("# Earlier runs, transcribed\n")
     assert "Transcribed from" not in stored
     assert earlier.count("Transcribed from docs/results.md at 4234ccd.") == len(EARLIER)
-    assert stored.count("Stored run: `seepage reproduce") == len(STORED)
+    assert stored.count("```text\nseepage reproduce") == stored.count("A stored run, begun") == len(STORED)
 
 
 def test_a_transcribed_file_that_is_not_one_is_told(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from seepage.results import (
     Record,
     RowsCell,
     Run,
+    TrainingCell,
     Trials,
     bootstrap,
     parse_summary,
@@ -32,6 +33,7 @@ from seepage.results import (
 from seepage.results.interval import bootstrap_columns
 from seepage.results.rows import RowsResult, RowsSummary, rows_results
 from seepage.results.summary import Column, Dataset, ThreatModel
+from seepage.results.training import TrainingResult, training_result
 
 CELL = RowsCell(
     dataset="adult", protocol="fedsgd", model="mlp", batch_size=8, attack_point="final", attack="gradient_matching"
@@ -272,4 +274,32 @@ def test_intervals_of_many_columns_are_those_of_each(rows: list[list[float]]) ->
         assert found.mean == pytest.approx(alone.mean)
         assert (found.low is None) == (alone.low is None)
         if alone.low is not None:
-            assert (found.low, found.high) == pytest.approx((alone.low, alone.high))
+            assert (found.low, found.high) == pytest.approx((alone.low, alone.high), abs=1e-6)
+
+
+def test_intervals_of_many_cells_at_once_are_those_of_each() -> None:
+    """Large products are made of many cells; what a cell gets does not depend on the others."""
+    draw = Streams(3).numpy("cells")
+    both = [[record(float(value), client=n) for n, value in enumerate(draw.random(count))] for count in (5, 5, 9)]
+    alone = [summed(records) for records in both]
+    pairs = ((Measure(ATTACK, WHOLE, "accuracy"), Measure("prior", WHOLE, "accuracy")),)
+    every = [Trials.of(records) for records in both]
+    Trials.resample(every, pairs)
+    for trials, cell in zip(every, alone, strict=True):
+        found = trials.interval(Measure(ATTACK, WHOLE, "accuracy"))
+        expected = cell.metrics["accuracy"]
+        assert found is not None
+        assert expected is not None
+        assert (found.mean, found.low, found.high) == pytest.approx(
+            (expected.mean, expected.low, expected.high), abs=1e-6
+        )
+        assert trials.differences(pairs)[0] is not None
+
+
+def test_a_loss_that_became_infinite_is_left_out_and_the_summary_can_be_read() -> None:
+    cell = TrainingCell(dataset="clinic", design="tabvfl", guests=2)
+    values = {Measure("model", "epoch/fine-tuning/0", "validation"): float("inf")}
+    values[Measure("model", "quality/honest/mean", "f1")] = 0.5
+    result = training_result(Trials.of([Record(cell=cell, outcome="ok", values=values)]))
+    assert [value.metric for value in result.values] == ["f1"]
+    assert TrainingResult.model_validate_json(result.model_dump_json()) == result

@@ -188,3 +188,11 @@ def test_bad_input_is_one_sentence(tmp_path: Path, changes: dict[str, Any], sent
 def test_a_property_belongs_to_its_study() -> None:
     with pytest.raises(InputError, match=r"'property' .*belongs to the study property; this is the study rows"):
         seepage.audit("clinic", property=ASKED)
+
+
+def test_a_grid_over_properties_keeps_the_models_of_each() -> None:
+    summary = audited(
+        **SMALL, classes=2, models_per_class=12, grid={"property": ["sex == 'female'", "age > 60"]}, property=ASKED
+    )
+    assert [made.property_text for made in summary.models] == ["sex == 'female'", "age > 60"]
+    assert [cell.property_text for cell in summary.cells] == ["sex == 'female'", "age > 60"]

@@ -1,7 +1,20 @@
 """A section of the report: what it declares, and how those that belong to a summary are found.
 
 A section is two files in ``report/sections/``: ``<name>.py``, which declares ``SECTION``, and ``<name>.html``, the
-template that shows what the section's ``view`` returns. Nothing else knows it by name.
+template that shows what the section's ``view`` returns. Nothing else knows it by name::
+
+    @dataclass(frozen=True)
+    class Weather:
+        sentence: str
+
+    def weather(summary: RowsSummary) -> Weather | None:
+        return Weather(summary.name) if summary.cells else None
+
+    SECTION = Section(
+        name="weather", title="How is the weather?", short="Weather", studies=(RowsSummary,), place=15, view=weather
+    )
+
+and in the template ``<p>{{ view.sentence }}</p>``; ``macros.html`` has tables, figures and numbers with intervals.
 """
 
 from __future__ import annotations

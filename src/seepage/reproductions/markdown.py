@@ -37,8 +37,9 @@ def _origin(table: ReproducedTable) -> str:
     paper = find_paper(table.paper).short
     share = "" if table.scale == 1 else f" {table.scale:.2g} of the published work."
     return (
-        f"Stored run: `{table.command}`, begun {table.created[:10]}, seed {first.seed}, {versions}. Trials a cell: "
-        f"{trials}.{share} Ours with its 95 % interval / {paper} with its deviation, where there are such."
+        f"```text\n{table.command}\n```\n\n"
+        f"A stored run, begun {table.created[:10]}, seed {first.seed}, {versions}. Trials a cell: {trials}.{share} "
+        f"Ours with its 95 % interval / {paper} with its deviation, where there are such."
         + (f" All cells: {common}." if common else "")
     )
 

@@ -75,6 +75,8 @@ class ModelsMade(Facts):
 
     dataset: str
     variant: str = ""
+    property_text: str
+    observed: str
     defense: str
     shadows: int
     targets: int

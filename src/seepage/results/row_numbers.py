@@ -16,6 +16,11 @@ from seepage.results.summary import Column, Facts, Result, envelope
 from seepage.results.trials import Trials
 
 Guesses = dict[str, Interval | None]
+BEYOND_GUESSING = tuple(
+    (Measure(ATTACK, WHOLE, metric), Measure(name, WHOLE, metric))
+    for metric in ("accuracy", "emr")
+    for name in BASELINES
+)
 
 
 class ColumnNumbers(Facts):
@@ -82,7 +87,7 @@ def row_numbers(trials: Trials, columns: Sequence[Column]) -> dict[str, object]:
     """The fields of :class:`RowNumbers` for the trials of a cell."""
     rows = int(trials.rows.sum())
     metrics = {name: trials.interval(Measure(ATTACK, WHOLE, name)) for name in trials.metrics()}
-    gain = {name: _gain(trials, name, "accuracy") for name in BASELINES}
+    gain, emr_gain = _gains(trials)
     known = [value for value in gain.values() if value is not None]
     return envelope(trials) | {
         "exposure": float(trials.heads["exposure"].mean() or 0.0),  # type: ignore[arg-type]
@@ -95,14 +100,18 @@ def row_numbers(trials: Trials, columns: Sequence[Column]) -> dict[str, object]:
         "baselines": {name: trials.interval(Measure(name, WHOLE, "accuracy")) for name in BASELINES},
         "gain": gain,
         "emr_baselines": {name: trials.interval(Measure(name, WHOLE, "emr")) for name in BASELINES},
-        "emr_gain": {name: _gain(trials, name, "emr") for name in BASELINES},
+        "emr_gain": emr_gain,
         "doubt": tuple(entry for kind in BUCKETS.values() for bucket in kind if (entry := _bucket(trials, bucket))),
         "columns": tuple(_column(trials, column) for column in columns),
     }
 
 
-def _gain(trials: Trials, baseline: str, metric: str) -> Interval | None:
-    return trials.difference(Measure(ATTACK, WHOLE, metric), Measure(baseline, WHOLE, metric))
+def _gains(trials: Trials) -> tuple[Guesses, Guesses]:
+    """Attack minus every baseline, for cells and for whole rows."""
+    found = trials.differences(BEYOND_GUESSING)
+    return dict(zip(BASELINES, found[: len(BASELINES)], strict=True)), dict(
+        zip(BASELINES, found[len(BASELINES) :], strict=True)
+    )
 
 
 def _upper(interval: Interval) -> float:

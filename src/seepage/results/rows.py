@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
 from seepage.results.cells import Coordinate, RowsCell, coordinates
-from seepage.results.row_numbers import RowNumbers, row_numbers
+from seepage.results.row_numbers import BEYOND_GUESSING, RowNumbers, row_numbers
 from seepage.results.summary import Column, Facts, Summary, show
 from seepage.results.trials import Trials
 
@@ -144,6 +144,7 @@ def read(result: RowNumbers) -> list[str]:
     ]
 
 
-def rows_results(every: Iterable[Trials], columns: Sequence[Column]) -> tuple[RowsResult, ...]:
+def rows_results(every: Sequence[Trials], columns: Sequence[Column]) -> tuple[RowsResult, ...]:
     """One entry per cell."""
+    Trials.resample(every, BEYOND_GUESSING)
     return tuple(RowsResult.model_validate(coordinates(trials.cell) | row_numbers(trials, columns)) for trials in every)

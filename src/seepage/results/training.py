@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import Field
 
 from seepage.results.cells import Coordinate, TrainingCell, coordinates
@@ -89,7 +90,7 @@ def training_result(trials: Trials) -> TrainingResult:
     for measure in trials.measures:
         found = trials.interval(measure)
         if found is not None:
-            runs = int((trials.column(measure) == trials.column(measure)).sum())
+            runs = int(np.isfinite(trials.column(measure)).sum())
             values.append(
                 Value(
                     scope=measure.scope,
@@ -115,6 +116,6 @@ def _read_by_host(trials: Trials) -> Interval | None:
     """What the host reads of the guests' cells beyond guessing, by the better of its two ways; None if not measured."""
     scope = f"privacy/{READ}"
     ways = ("as sent", "with as many known rows as columns")
-    gains = [trials.difference(Measure(MODEL, scope, way), Measure(MODEL, scope, GUESSED)) for way in ways]
+    gains = trials.differences([(Measure(MODEL, scope, way), Measure(MODEL, scope, GUESSED)) for way in ways])
     known = [gain for gain in gains if gain is not None]
     return max(known, key=lambda gain: gain.mean, default=None)

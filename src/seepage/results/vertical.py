@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -10,7 +10,7 @@ from pydantic import Field
 from seepage.results.cells import Coordinate, VerticalCell, coordinates
 from seepage.results.interval import Interval
 from seepage.results.record import ATTACK, Measure
-from seepage.results.row_numbers import RowNumbers, row_numbers
+from seepage.results.row_numbers import BEYOND_GUESSING, RowNumbers, row_numbers
 from seepage.results.rows import READ, RevealedRow, read
 from seepage.results.summary import Column, Facts, Summary
 from seepage.results.trials import Trials
@@ -69,7 +69,10 @@ class Losses(Facts):
     batch_size: int
     defense: str
     learning_rate: float
-    points: Annotated[tuple[tuple[int, float], ...], Field(description="batches trained on, and the loss then")]
+    points: Annotated[
+        tuple[tuple[int, float | None], ...],
+        Field(description="batches trained on, and the loss then; null where it was infinite"),
+    ]
 
 
 class VerticalSummary(Summary):
@@ -91,8 +94,9 @@ class VerticalSummary(Summary):
 _TOLD_APART = ("dataset", "attack_point", "defense", "variant")
 
 
-def vertical_results(every: Iterable[Trials], columns: Sequence[Column]) -> tuple[VerticalResult, ...]:
+def vertical_results(every: Sequence[Trials], columns: Sequence[Column]) -> tuple[VerticalResult, ...]:
     """One entry per cell."""
+    Trials.resample(every, BEYOND_GUESSING)
     return tuple(
         VerticalResult.model_validate(
             coordinates(trials.cell) | row_numbers(trials, columns) | {"curve": _curve(trials)}

@@ -211,5 +211,11 @@ class _Sweep:
 
 
 def _broken(task: Task, error: BaseException) -> Done:
-    what = str(error) if isinstance(error, SeepageError) else f"{type(error).__name__}: {error}"
+    """What broke and where. The message of a foreign error may hold a cell of the table, so it stays in the traceback."""
+    what = str(error) if isinstance(error, SeepageError) else f"{type(error).__name__}{_place(error)}"
     return Done(TaskDone(task=task.id, error=what), trace="".join(traceback.format_exception(error)))
+
+
+def _place(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    return f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from seepage.report.level import Level
 from seepage.report.sections.property_verdict import MEANINGS, verdict
+from seepage.results import Interval
 from seepage.results.summary import NotRun
-from tests.report.example import a_property_cell, a_property_summary, plain, property_records
+from tests.report.example import a_property_cell, a_property_summary, models_made, plain, property_records
 
 
 def test_verdict_of_a_usual_run() -> None:
@@ -50,6 +51,14 @@ def test_one_of_many_above_guessing_may_be_chance() -> None:
     assert found.sentences[-1].startswith("Only 1 of 5 settings is above guessing. With so many, that may be chance")
     alone = verdict(a_property_summary(records[:400]))
     assert not any("chance" in sentence for sentence in alone.sentences)
+
+
+def test_models_that_learned_nothing_are_no_comfort() -> None:
+    records = property_records(a_property_cell(), 0.25, targets=400)
+    idle = models_made(target_balanced_accuracy=Interval(0.5, 0.49, 0.51))
+    (*_, last) = verdict(a_property_summary(records, models=[idle])).sentences
+    assert "learned next to nothing (balanced accuracy 0.50" in last
+    assert not any("next to nothing" in each for each in verdict(a_property_summary(records)).sentences)
 
 
 def test_two_properties_are_two_questions() -> None:

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from seepage.report import words
 from seepage.report.figure import Figure, axis, curve, numbers
 from seepage.report.section import Section
-from seepage.results.vertical import VerticalSummary
+from seepage.results.vertical import Losses, VerticalSummary
 
 _TRAINED = ("dataset", "model", "people", "batch_size", "defense", "learning_rate", "variant")
 
@@ -42,8 +42,15 @@ def losses(summary: VerticalSummary) -> LossView | None:
         return None
     places = [{name: getattr(entry, name) for name in _TRAINED} for entry in known]
     names = words.varying(places, otherwise=("defense",))
-    lines = tuple(LossLine(words.label(place, names), entry.points) for place, entry in zip(places, known, strict=True))
+    lines = tuple(
+        LossLine(words.label(place, names), _finite(entry)) for place, entry in zip(places, known, strict=True)
+    )
     return LossView(lines, _figure(lines))
+
+
+def _finite(entry: Losses) -> tuple[tuple[int, float], ...]:
+    """The points of a curve; a loss that was infinite has none."""
+    return tuple((batches, loss) for batches, loss in entry.points if loss is not None)
 
 
 def _figure(lines: Sequence[LossLine]) -> Figure:

@@ -8,6 +8,8 @@ from seepage.report.section import Section
 from seepage.results.summary import NotRun, Summary
 
 _STATES = {"impossible": "cannot be run", "crashed": "broke down", "missing": "not reached yet"}
+# The message of an internal error may hold a value of the table ("could not convert ..."), so it is not shown.
+_BROKE = "An internal error stopped it; what happened is in the folder errors of the run."
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,10 @@ class NotTested:
     def state(self, entry: NotRun) -> str:
         """Why there is no number, in two or three words."""
         return _STATES[entry.state]
+
+    def why(self, entry: NotRun) -> str:
+        """The reason."""
+        return _BROKE if entry.state == "crashed" else entry.reason
 
 
 def not_tested(summary: Summary) -> NotTested:

@@ -22,6 +22,7 @@ MEANINGS = {
     "safety: it holds for these attacks, models and cuts and for the threat model below only.",
     Level.NOT_MEASURED: "No attack gave anything to score. A failed attack says nothing about privacy.",
 }
+LEARNED = 0.55  # a balanced accuracy of two classes below this is nearly that of guessing
 NOBODY = (
     "Nobody's row is read here. What is read is a fact about all rows together: how many of them have the property. "
     "That can be a secret too: how many patients died, how many customers are in arrears."
@@ -44,7 +45,14 @@ def verdict(summary: PropertySummary) -> Verdict:
         headline=f"From the {worst.seen} of a model alone, the share of rows with {worst.place['property_text']} is "
         f"named rightly {worst.named}.",
         tiles=_tiles(worst),
-        sentences=(NOBODY, *_as_number(worst), *_compared(worst, measured), *by_chance(levels), *gaps(summary)),
+        sentences=(
+            NOBODY,
+            *_as_number(worst),
+            *_compared(worst, measured),
+            *_learned(summary),
+            *by_chance(levels),
+            *gaps(summary),
+        ),
     )
 
 
@@ -80,6 +88,17 @@ def _compared(worst: Question, questions: Sequence[Question]) -> list[str]:
     return [
         f"This is the worst of {len(questions)} settings measured: {worst.label}.",
         f"The least leaking one was {least.label}: there the share is named rightly {least.named}.",
+    ]
+
+
+def _learned(summary: PropertySummary) -> list[str]:
+    """A warning where the models have learned next to nothing: such models have little to tell."""
+    best = max((made.target_balanced_accuracy.mean for made in summary.models), default=1.0)
+    if summary.dataset.task != "binary" or best >= LEARNED:
+        return []
+    return [
+        f"The models had learned next to nothing (balanced accuracy {best:.2f}; guessing gets 0.50), so this says "
+        "little about models that have."
     ]
 
 

@@ -31,4 +31,5 @@ def _losses(result: PlanResult, cell: VerticalResult, summary: VerticalSummary) 
             there = published.get(batches, batches)
             beside = result.beside(cell, "train_loss", told={"iterations": str(there)})
             own = place | {"batches": batches_shown(batches, there)}
-            yield result.compare(cell, "train_loss", Interval(loss, None, None), beside, place=own, trials=1)
+            ours = None if loss is None else Interval(loss, None, None)
+            yield result.compare(cell, "train_loss", ours, beside, place=own, trials=1)

@@ -255,6 +255,8 @@ def _made(work: Work, pools: Pools, both: Both) -> ModelsMade:
     return ModelsMade(
         dataset=work.source.name,
         variant=work.variant,
+        property_text=settings.property_text,
+        observed=settings.observed,
         defense=defense,
         shadows=len(both.shadows),
         targets=len(targets),

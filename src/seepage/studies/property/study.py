@@ -26,6 +26,7 @@ from seepage.studies.study import Found, Gathered, Probe, Work
 
 FEW = 16  # models that are trained to learn what one costs
 READING = 30.0  # seconds that a meta-model takes, about: it depends on when its loss stops falling
+_MODELS = ("dataset", "variant", "property_text", "observed", "defense")  # what tells models apart
 _READS = ("classes", "losses", "hierarchies", "readers")
 
 
@@ -100,7 +101,9 @@ class Properties:
 
     def summarise(self, gathered: Gathered) -> PropertySummary:
         models = {
-            (entry["dataset"], entry.get("variant", ""), entry["defense"]): entry
+            tuple(
+                str(entry.get(name, "")) for name in ("dataset", "variant", "property_text", "observed", "defense")
+            ): entry
             for entry in gathered.facts.get("models", ())
         }
         return PropertySummary.model_validate(
