@@ -141,9 +141,9 @@ def test_your_own_airline_file(tmp_path: Path) -> None:
     pl.DataFrame(columns).write_csv(tmp_path / "train.csv")
     _, schema = open_dataset("airline", source="file", path=tmp_path / "train.csv")
     kinds = [column.kind for column in schema.columns]
-    assert (kinds.count("categorical"), kinds.count("numeric"), kinds.count("binary")) == (15, 4, 3)  # the TabVFL
-    thesis assert schema.target.classes
-    == ("neutral or dissatisfied", "satisfied") with pytest.raises(FetchError, match="only from your own copy"):
+    assert (kinds.count("categorical"), kinds.count("numeric"), kinds.count("binary")) == (15, 4, 3)  # TabVFL
+    assert schema.target.classes == ("neutral or dissatisfied", "satisfied")
+    with pytest.raises(FetchError, match="only from your own copy"):
         open_dataset("airline")
 
 

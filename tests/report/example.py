@@ -281,7 +281,8 @@ def property_records(cell: PropertyCell, right: float, targets: int = 40, *, sha
 def models_made(defense: str = "none", **changes: object) -> ModelsMade:
     """The models behind cells."""
     usual: dict[str, object] = {
-        "dataset": "clinic", "property_text": "sex == 'female'", "observed": "weights", "defense": defense, "shadows": 400, "targets": 40, "rejected": 3, "accuracy": 0.91,
+        "dataset": "clinic", "property_text": "sex == 'female'", "observed": "weights", "defense": defense,
+        "shadows": 400, "targets": 40, "rejected": 3, "accuracy": 0.91,
         "balanced_accuracy": 0.74, "above_90_percent": 0.6, "target_accuracy": Interval(0.9, 0.88, 0.92),
         "target_balanced_accuracy": Interval(0.73, 0.7, 0.76), "rows_held": 900, "rows_trained": 900,
         "rows_repeated": 0.0,
