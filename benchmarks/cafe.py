@@ -23,7 +23,8 @@ from seepage._core import Streams
 from seepage.attacks.vertical.cafe import Cafe, CafeState
 from seepage.attacks.vertical.closed_form import ClosedForm
 from seepage.data import Encoder, Layout, Table
-from seepage.data.source import Request, open_source
+from seepage.data.request import Request
+from seepage.data.source import open_source
 from seepage.federation.vertical.shared import SharedLayers
 from seepage.metrics import psnr
 from seepage.models import Learner, make_learner, scoped_randomness, tableak_mlp

@@ -21,19 +21,20 @@ from typing import Any
 import numpy as np
 import torch
 
-from seepage._core import Streams
-from seepage.attacks import Attack, Exact
+from seepage._core import Streams, silent
+from seepage.attacks import Exact, RowsAttack
 from seepage.attacks.inversion import tableak
-from seepage.data.source import Request, open_source
+from seepage.data.request import Request
+from seepage.data.source import open_source
 from seepage.federation import Truth
 from seepage.metrics import Evaluator, Reference
 from seepage.observation import Claim, Knowledge, Observation
 from seepage.results import ATTACK, WHOLE, Measure
-from seepage.studies.rows.running import train
-from seepage.studies.rows.settings import make_settings
+from seepage.studies.rows.making import train
+from seepage.studies.rows.settings import RowsSettings
 
 SEED = 7
-TABLEAK = {"model": "mlp_tableak", "standardise_onehot": True, "local_statistics": False, "ranges_known": True}
+TABLEAK = {"models": ("mlp_tableak",), "standardise_onehot": True, "local_statistics": False, "ranges_known": True}
 STRICT = 0.05
 
 
@@ -55,7 +56,7 @@ def all_settings() -> list[Setting]:
     cells += [
         Setting("trained", f"100-100, exposure {e}, batch {b}", b, exposure=e) for e in (5, 25) for b in (16, 32, 64)
     ]
-    small = {"model": "mlp", "ranges_known": False}
+    small = {"models": ("mlp",), "ranges_known": False}
     cells += [Setting("small", f"small MLP, initial, batch {b}", b, "adult", 0, small) for b in (8, 16, 24, 32)]
     cells += [Setting("small", f"small MLP, exposure 5, batch {b}", b, "adult", 5, small) for b in (8, 16)]
     cells += [
@@ -65,7 +66,8 @@ def all_settings() -> list[Setting]:
     ]
     one_row = [("ft_transformer", 0.0), ("ft_transformer", 0.05), ("resnet", 0.0), ("linear", 0.0)]
     cells += [
-        Setting("single", f"{model}, exposure {e:g}, batch 1", 1, "adult", e, {"model": model}) for model, e in one_row
+        Setting("single", f"{model}, exposure {e:g}, batch 1", 1, "adult", e, {"models": (model,)})
+        for model, e in one_row
     ]
     cells += [
         Setting("fedavg", f"FedAvg, {rows} rows, {epochs} epochs, {parts} batches", rows // parts, settings=TABLEAK | {
@@ -104,7 +106,7 @@ def main() -> None:
 def attacked(setting: Setting, count: int) -> list[tuple[Observation, Truth, Reference]]:
     """This many updates with their truth, from as many federations as are needed."""
     point = "final" if setting.exposure else "initialized"
-    settings = make_settings(
+    settings = RowsSettings(
         batch_sizes=(setting.batch,), attack_points=(point,), exposure=setting.exposure, labels_known=False,
         **setting.settings,
     )  # fmt: skip
@@ -112,7 +114,8 @@ def attacked(setting: Setting, count: int) -> list[tuple[Observation, Truth, Ref
     found: list[tuple[Observation, Truth, Reference]] = []
     number = 0
     while len(found) < count:
-        trace, whole = train(source, settings, setting.batch, Streams(SEED).child(number), lambda *_: None)
+        streams = Streams(SEED).child(number)
+        trace, whole = train(source, settings, settings.models[0], "none", setting.batch, streams, silent)
         last = trace.points[-1]
         found += [(*pair, whole) for pair in zip(last.observations, last.truths, strict=True)]
         number += 1
@@ -165,7 +168,7 @@ def reference_seconds() -> float:
     """Seconds of TabLeak on one batch of 16, on the same core."""
     setting = next(s for s in all_settings() if s.batch == 16)
     observation = attacked(setting, 1)[0][0]
-    attack: Attack = tableak()
+    attack: RowsAttack = tableak()
     begin = time.perf_counter()
     attack([observation], Streams(SEED))
     return time.perf_counter() - begin

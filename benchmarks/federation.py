@@ -22,7 +22,8 @@ from torch.nn import functional
 
 from seepage._core import Streams
 from seepage.data import IID, Encoder
-from seepage.data.source import Request, open_source
+from seepage.data.request import Request
+from seepage.data.source import open_source
 from seepage.federation import Clients, FedSGD, Population, make_population
 from seepage.models import Parameters, fitting_threads, make_learner, small_mlp
 

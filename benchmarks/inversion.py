@@ -24,20 +24,21 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from seepage._core import Streams
+from seepage._core import Streams, silent
 from seepage.attacks.inversion import Inversion, gradient_matching, tableak
 from seepage.attacks.inversion.stepping import recorded_step
-from seepage.data.source import Request, open_source
+from seepage.data.request import Request
+from seepage.data.source import open_source
 from seepage.federation import AttackPoint
 from seepage.metrics import Evaluator, Reference
 from seepage.observation import Observation
 from seepage.results import ATTACK, WHOLE, Measure
-from seepage.studies.rows.running import train
-from seepage.studies.rows.settings import make_settings
+from seepage.studies.rows.making import train
+from seepage.studies.rows.settings import RowsSettings
 
 BATCH, SEED = 32, 7
-SETTINGS = make_settings(
-    batch_sizes=(BATCH,), attack_points=("initialized",), exposure=0, model="mlp_tableak", local_statistics=False,
+SETTINGS = RowsSettings(
+    batch_sizes=(BATCH,), attack_points=("initialized",), exposure=0, models=("mlp_tableak",), local_statistics=False,
     standardise_onehot=True, ranges_known=True, deviation="global",
 )  # fmt: skip
 
@@ -99,9 +100,9 @@ STUDY = {("mlp", 8): 8.3, ("mlp", 32): 9.4, ("ft_transformer", 1): 152.0, ("ft_t
 
 def matching(model: str, batch: int, study: float, *, quick: bool, compile_too: bool) -> dict[str, float]:
     """The profiling study's attack on ten clients: seconds per 1,000 steps, ours and the vectorised reference."""
-    settings = make_settings(models=(model,), batch_sizes=(batch,), attack_points=("initialized",), exposure=0)
+    settings = RowsSettings(models=(model,), batch_sizes=(batch,), attack_points=("initialized",), exposure=0)
     source = open_source(Request(data="adult", fallback="clinic"))
-    trace, _ = train(source, settings, batch, Streams(SEED), lambda *_: None)
+    trace, _ = train(source, settings, model, "none", batch, Streams(SEED), silent)
     observations = trace.points[0].observations
     steps = (150 if quick else 500) if model == "mlp" else (6 if quick else 15)
     ours = seconds_per_step(replace(gradient_matching(), compile="no"), observations, steps=steps)
@@ -148,7 +149,7 @@ def vectorised_seconds_per_step(observations: tuple[Observation, ...], steps: in
 def prepare() -> tuple[str, AttackPoint, Reference]:
     """Ten clients' updates of TabLeak's net before training."""
     source = open_source(Request(data="adult_tableak", fallback="clinic"))
-    trace, whole = train(source, SETTINGS, BATCH, Streams(SEED), lambda *_: None)
+    trace, whole = train(source, SETTINGS, "mlp_tableak", "none", BATCH, Streams(SEED), silent)
     return source.name, trace.points[0], whole
 
 

@@ -20,14 +20,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seepage._core import Streams
+from seepage._core import Streams, silent
 from seepage.attacks import Exact
-from seepage.data.source import Request, open_source
+from seepage.data.request import Request
+from seepage.data.source import open_source
 from seepage.federation import Truth
 from seepage.models import Learner, Parameters
 from seepage.observation import Observation
-from seepage.studies.rows.running import train
-from seepage.studies.rows.settings import make_settings
+from seepage.studies.rows.making import train
+from seepage.studies.rows.settings import RowsSettings
 
 SEED, BATCH, CLIENTS, RATE, STRICT = 7, 16, 3, 0.01, 0.05
 ATTACK = Exact(steps=60, restarts=2, starts=4, start_steps=100, turns=3, compile="no")
@@ -62,12 +63,12 @@ def defended(spec: str) -> Callable[[int], list[Update]]:
 
 
 def federation(spec: str, clients: int) -> list[tuple[Observation, Truth]]:
-    settings = make_settings(
-        batch_sizes=(BATCH,), attack_points=("initialized",), exposure=0, model="mlp_tableak", labels_known=False,
+    settings = RowsSettings(
+        batch_sizes=(BATCH,), attack_points=("initialized",), exposure=0, models=("mlp_tableak",), labels_known=False,
         standardise_onehot=True, local_statistics=False, ranges_known=True, defenses=(spec,),
     )  # fmt: skip
     source = open_source(Request(data="adult_tableak", fallback="clinic"))
-    trace, _ = train(source, settings, BATCH, Streams(SEED), lambda *_: None)
+    trace, _ = train(source, settings, "mlp_tableak", spec, BATCH, Streams(SEED), silent)
     return list(zip(trace.points[0].observations, trace.points[0].truths, strict=True))[:clients]
 
 

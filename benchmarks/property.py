@@ -30,12 +30,13 @@ import torch
 from torch import Tensor, nn
 
 from seepage._core import InputError
-from seepage.attacks.properties import ShadowPlan, encode_rows, run_factory
+from seepage.attacks.properties import ShadowPlan, encode_rows, packed, train_shard
 from seepage.data import Encoder, Table, open_dataset
 from seepage.models.encoded import Encoded
 from seepage.models.recipe import Recipe
 from seepage.models.stack import Stack
 from seepage.models.stacked_training import CHUNK, first_weights, train_stack
+from seepage.runs.backends import open_backend
 
 RECIPE = Recipe()
 SIZES = (9, 52, 47, 17, 3, 7, 24, 15, 5, 10, 3, 6, 8, 6, 6, 51, 38, 8, 10, 9, 10, 3, 4, 5, 43, 43, 43, 5, 3, 3, 3, 2)
@@ -143,16 +144,13 @@ def factory(table: Encoded, holds: np.ndarray) -> float:
     order = np.random.default_rng(1).permutation(len(table))
     pool, evaluation = np.split(order[: round(0.3 * len(table)) + EVALUATED], [round(0.3 * len(table))])
     plan = ShadowPlan(property_text="sex == 'Female'", per_class=256, classes=4, shard=128)
-    with tempfile.TemporaryDirectory() as folder:
-        made = run_factory(
-            plan,
-            table.take(torch.from_numpy(pool)),
-            holds[pool],
-            table.take(torch.from_numpy(evaluation)),
-            Path(folder),
-            jobs=2,
-        )
-    return plan.models / made.seconds
+    rows = table.take(torch.from_numpy(pool)), holds[pool], table.take(torch.from_numpy(evaluation))
+    begin = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder, open_backend("local", jobs=2) as backend:
+        made = [backend.submit(train_shard, plan, number, *rows) for number in range(plan.shards)]
+        for number, shard in enumerate(made):
+            (Path(folder) / f"{number}.safetensors").write_bytes(packed(shard.result()))
+    return plan.models / (time.perf_counter() - begin)
 
 
 if __name__ == "__main__":
