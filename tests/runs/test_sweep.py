@@ -190,7 +190,7 @@ def _run_with_little_room(plan: Plan, folder: Path) -> None:
     try:
         run(plan, out=folder, command="")
     except InputError as error:
-        os._exit(7 if "disk is full" in str(error) and "go on with --out" in str(error) else 8)
+        os._exit(7 if "disk is full" in str(error) and "continue with --out" in str(error) else 8)
 
 
 def test_killed_at_twenty_moments_a_run_ends_as_if_it_had_not_been(tmp_path: Path, children: Any) -> None:

@@ -79,7 +79,7 @@ class Run:
         found = run.head()
         if found.get("store_version") != STORE_VERSION:
             raise InputError(
-                f"The output folder {path} was written by another version of Seepage, and cannot be gone on with; "
+                f"The output folder {path} was written by another version of Seepage, and cannot be continued; "
                 "choose another --out."
             )
         if found.get("plan") != head["plan"]:
@@ -106,7 +106,7 @@ class Run:
         try:
             return write_whole(self.path / name, content)
         except DiskFull as error:
-            raise DiskFull(f"{error} Make room and go on with --out {self.path}.") from None
+            raise DiskFull(f"{error} Make room and continue with --out {self.path}.") from None
 
     def add(self, records: Sequence[Record], part: str = "") -> tuple[str, str]:
         """Store the records of one finished cell, or of a part of it; returns the file's name and its digest."""

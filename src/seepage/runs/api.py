@@ -47,7 +47,7 @@ def audit(
         study: ``rows`` (clients' updates), ``property`` (shares read from models), ``vertical`` (gradients of aligned
             batches) or ``training`` (models over several parties' columns).
         out: a folder for records, summary and report; nothing is written without it. One that holds a part of the
-            same run is gone on with.
+            same run is continued.
         jobs: processes; more than one need a folder.
         progress: called with a label, the work done and the whole.
         options: what is said about the table (``task``, ``drop``, ``sensitive``, ``group``, ``schema``, ``path``), any
@@ -112,7 +112,7 @@ def run(
 ) -> Summary:
     """Run what a plan says, and write the run folder if one is wanted (the report is the caller's to render).
 
-    A folder that holds a part of the same run already is gone on with.
+    A folder that holds a part of the same run already is continued.
 
     Args:
         sources: the opened tables of the variants, if the caller has opened them.

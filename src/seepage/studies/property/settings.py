@@ -10,6 +10,7 @@ from pydantic import Field
 from seepage._core import InputError
 from seepage._core.option import MAIN, Option
 from seepage.plans.options import EachOnce, Settings
+from seepage.studies.common import Defenses, Seed
 
 MODELS, ROWS = "Advanced: models", "Advanced: rows"
 LEAST = 9  # models for each class: one of them is a target
@@ -53,17 +54,7 @@ class PropertySettings(Settings):
             help="What the attacker sees: the weights of a model, or the update or gradient of a client.", group=MAIN
         ),
     ] = "weights"
-    defenses: Annotated[
-        tuple[str, ...],
-        EachOnce,
-        Option(
-            help="Defences (see `seepage defenses list`), such as dp_sgd:noise=1, separated by commas.",
-            group=MAIN,
-            flag="--defense",
-            one="defense",
-            part="defence",
-        ),
-    ] = ("none",)
+    defenses: Defenses = ("none",)
     models: Annotated[
         int,
         Field(ge=LEAST),
@@ -74,7 +65,7 @@ class PropertySettings(Settings):
             one="models_per_class",
         ),
     ] = 256
-    seed: Annotated[int, Option(help="All randomness comes from it.", group=MAIN)] = 0
+    seed: Seed = 0
     readers: Annotated[
         tuple[str, ...],
         Option(

@@ -9,8 +9,21 @@ from pydantic import BeforeValidator, Field
 from seepage._core import InputError
 from seepage._core.option import MAIN, Option
 from seepage.plans.options import EachOnce, Settings
+from seepage.studies.common import (
+    ATTACKS,
+    LEARNING,
+    AttackOptions,
+    Attacks,
+    BatchSizes,
+    Defenses,
+    ModelOptions,
+    Models,
+    Numbers,
+    PositiveWeight,
+    Reveal,
+    Seed,
+)
 
-TRAINING, ATTACKS = "Advanced: the federation", "Advanced: the attack"
 Protocol = Literal["fedsgd", "fedavg"]
 PartitionName = Literal["iid", "dirichlet", "quantity", "column"]
 
@@ -29,53 +42,13 @@ class RowsSettings(Settings):
     """
 
     protocol: Annotated[Protocol, Option(help="fedsgd or fedavg.", group=MAIN)] = "fedsgd"
-    models: Annotated[
-        tuple[str, ...],
-        EachOnce,
-        Option(
-            help="Models (see `seepage models list`), such as mlp or mlp:width=64, separated by commas.",
-            group=MAIN,
-            flag="--model",
-            one="model",
-            part="model",
-        ),
-    ] = ("mlp",)
-    defenses: Annotated[
-        tuple[str, ...],
-        EachOnce,
-        Option(
-            help="Defences (see `seepage defenses list`), such as gaussian_noise:0.01, separated by commas.",
-            group=MAIN,
-            flag="--defense",
-            one="defense",
-            part="defence",
-        ),
-    ] = ("none",)
-    batch_sizes: Annotated[
-        tuple[Annotated[int, Field(ge=1)], ...],
-        EachOnce,
-        Option(
-            help="Rows of a mini batch; several, separated by commas.",
-            group=MAIN,
-            flag="--batch-size",
-            one="batch_size",
-        ),
-    ] = (8,)
-    attacks: Annotated[
-        tuple[str, ...],
-        EachOnce,
-        Option(
-            help="Attacks (see `seepage attacks list`), such as tableak:steps=500, separated by commas.",
-            group=MAIN,
-            one="attack",
-            part="attack",
-        ),
-    ] = ("exact",)
+    models: Models = ("mlp",)
+    defenses: Defenses = ("none",)
+    batch_sizes: BatchSizes = (8,)
+    attacks: Attacks = ("exact",)
     trials: Annotated[int, Field(ge=1), Option(help="Attacked batches per cell.", group=MAIN)] = 10
-    seed: Annotated[int, Option(help="All randomness comes from it.", group=MAIN)] = 0
-    reveal: Annotated[
-        bool, Option(help="Show true and reconstructed rows in the report. They are private.", group=MAIN)
-    ] = False
+    seed: Seed = 0
+    reveal: Reveal = False
     attack_points: Annotated[
         tuple[str, ...],
         EachOnce,
@@ -86,12 +59,7 @@ class RowsSettings(Settings):
             group=ATTACKS,
         ),
     ] = ("initialized", "final")
-    attack_options: Annotated[
-        dict[str, str],
-        Option(
-            help="A setting of all attacks, such as steps=2000. More than once.", group=ATTACKS, flag="--attack-option"
-        ),
-    ] = Field(default_factory=dict)
+    attack_options: AttackOptions = Field(default_factory=dict)
     labels_known: Annotated[
         bool, Option(help="The attacker does not know the labels.", group=ATTACKS, off="--labels-unknown")
     ] = True
@@ -111,58 +79,48 @@ class RowsSettings(Settings):
             group=ATTACKS,
         ),
     ] = "client"
-    model_options: Annotated[
-        dict[str, str],
-        Option(
-            help="A setting of all models, such as width=64. More than once.", group=TRAINING, flag="--model-option"
-        ),
-    ] = Field(default_factory=dict)
+    model_options: ModelOptions = Field(default_factory=dict)
     clients: Annotated[
-        int | None, Field(ge=1), Option(help="Clients; 10 for fedsgd, 3 for fedavg if not given.", group=TRAINING)
+        int | None, Field(ge=1), Option(help="Clients; 10 for fedsgd, 3 for fedavg if not given.", group=LEARNING)
     ] = None
     partition: Annotated[
         PartitionName,
-        Option(help="How rows are divided over clients: iid, dirichlet, quantity or column.", group=TRAINING),
+        Option(help="How rows are divided over clients: iid, dirichlet, quantity or column.", group=LEARNING),
     ] = "iid"
     alpha: Annotated[
-        float, Field(gt=0), Option(help="Of dirichlet and quantity: smaller is more uneven.", group=TRAINING)
+        float, Field(gt=0), Option(help="Of dirichlet and quantity: smaller is more uneven.", group=LEARNING)
     ] = 1.0
     partition_column: Annotated[
-        str | None, Option(help="Of the partition column: each of its values is a client.", group=TRAINING)
+        str | None, Option(help="Of the partition column: each of its values is a client.", group=LEARNING)
     ] = None
     exposure: Annotated[
         float | None,
         Field(ge=0),
         Option(
             help="Train until each client saw its rows this often; 25 for fedsgd, 24 for fedavg if not given.",
-            group=TRAINING,
+            group=LEARNING,
         ),
     ] = None
     learning_rate: Annotated[
-        float, Field(gt=0), Option(help="Of the server (fedsgd) or of the local steps (fedavg).", group=TRAINING)
+        float, Field(gt=0), Option(help="Of the server (fedsgd) or of the local steps (fedavg).", group=LEARNING)
     ] = 0.01
     local_rows: Annotated[
         Annotated[int, Field(ge=1)] | Literal["all"],
-        Option(help="fedavg: rows each client works on, or all.", group=TRAINING),
+        Option(help="fedavg: rows each client works on, or all.", group=LEARNING),
     ] = 32
     local_batches: Annotated[
-        int | None, Field(ge=1), Option(help="fedavg: mini batches a round; all if not given.", group=TRAINING)
+        int | None, Field(ge=1), Option(help="fedavg: mini batches a round; all if not given.", group=LEARNING)
     ] = None
     local_epochs: Annotated[
-        int, Field(ge=1), Option(help="fedavg: passes over the rows before sending.", group=TRAINING)
+        int, Field(ge=1), Option(help="fedavg: passes over the rows before sending.", group=LEARNING)
     ] = 1
     fixed_batch: Annotated[
-        bool, Option(help="Attack the same batch of each client at every point.", group=TRAINING)
+        bool, Option(help="Attack the same batch of each client at every point.", group=LEARNING)
     ] = False
-    positive_weight: Annotated[
-        float, Field(gt=0), Option(help="Weight of the positive class in the loss.", group=TRAINING)
-    ] = 1.0
-    numbers: Annotated[
-        Literal["standard", "minmax", "none"],
-        Option(help="How numbers are scaled: standard, minmax or none.", group=TRAINING),
-    ] = "standard"
+    positive_weight: PositiveWeight = 1.0
+    numbers: Numbers = "standard"
     standardise_onehot: Annotated[
-        bool, Option(help="Standardise one-hot inputs too, as TabLeak does.", group=TRAINING)
+        bool, Option(help="Standardise one-hot inputs too, as TabLeak does.", group=LEARNING)
     ] = False
 
     def belongs(self) -> None:

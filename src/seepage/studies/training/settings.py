@@ -9,6 +9,7 @@ from pydantic import Field
 from seepage._core import InputError
 from seepage._core.option import MAIN, Option
 from seepage.plans.options import EachOnce, Settings
+from seepage.studies.common import Seed
 
 Phases = Literal["both", "no pretraining", "no fine-tuning"]
 Method = Literal["cache", "zeros", "hybrid"]
@@ -49,7 +50,7 @@ class TrainingSettings(Settings):
         int, Field(ge=20), Option(help="Rows at most, drawn with the classes in proportion.", group=MAIN)
     ] = 50_000
     privacy: Annotated[bool, Option(help="Measure what host and guests read of each other.", group=MAIN)] = False
-    seed: Annotated[int, Option(help="All randomness comes from it.", group=MAIN)] = 0
+    seed: Seed = 0
     latent: Annotated[int, Field(ge=1), Option(help="Columns of the latent vector.", group=TRAINING)] = 5
     pretraining: Annotated[int, Field(ge=0), Option(help="Epochs of pretraining at most.", group=TRAINING)] = 100
     finetuning: Annotated[int, Field(ge=0), Option(help="Epochs of fine-tuning at most.", group=TRAINING)] = 100

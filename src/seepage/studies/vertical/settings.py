@@ -8,10 +8,22 @@ from pydantic import Field, field_validator
 
 from seepage._core import InputError
 from seepage._core.option import MAIN, Option
-from seepage.plans.options import EachOnce, Settings
+from seepage.plans.options import Settings
+from seepage.studies.common import (
+    LEARNING,
+    AttackOptions,
+    Attacks,
+    BatchSizes,
+    Defenses,
+    ModelOptions,
+    Models,
+    Numbers,
+    PositiveWeight,
+    Reveal,
+    Seed,
+)
 
 EXTRA = 1.1  # batches for each person: as many as there are people determine them, a few more make it well-conditioned
-LEARNING, ATTACKS = "Advanced: learning", "Advanced: the attack"
 
 
 class VerticalSettings(Settings):
@@ -22,48 +34,14 @@ class VerticalSettings(Settings):
     draws other people and other first weights, and recovers everyone's row once.
     """
 
-    models: Annotated[
-        tuple[str, ...],
-        EachOnce,
-        Option(
-            help="Models (see `seepage models list`), separated by commas.",
-            group=MAIN,
-            flag="--model",
-            one="model",
-            part="model",
-        ),
-    ] = ("mlp",)
-    defenses: Annotated[
-        tuple[str, ...],
-        EachOnce,
-        Option(
-            help="Defences (see `seepage defenses list`), such as fake_gradients:0.1, separated by commas.",
-            group=MAIN,
-            flag="--defense",
-            one="defense",
-            part="defence",
-        ),
-    ] = ("none",)
+    models: Models = ("mlp",)
+    defenses: Defenses = ("none",)
     people: Annotated[int, Field(ge=2), Option(help="Aligned rows at the workers.", group=MAIN)] = 2000
-    batch_sizes: Annotated[
-        tuple[Annotated[int, Field(ge=1)], ...],
-        EachOnce,
-        Option(
-            help="People in a batch; several, separated by commas.", group=MAIN, flag="--batch-size", one="batch_size"
-        ),
-    ] = (8,)
-    attacks: Annotated[
-        tuple[str, ...],
-        EachOnce,
-        Option(
-            help="Attacks (see `seepage attacks list`), separated by commas.", group=MAIN, one="attack", part="attack"
-        ),
-    ] = ("cafe_closed_form",)
+    batch_sizes: BatchSizes = (8,)
+    attacks: Attacks = ("cafe_closed_form",)
     trials: Annotated[int, Field(ge=1), Option(help="How often everyone's rows are recovered.", group=MAIN)] = 3
-    seed: Annotated[int, Option(help="All randomness comes from it.", group=MAIN)] = 0
-    reveal: Annotated[
-        bool, Option(help="Show true and reconstructed rows in the report. They are private.", group=MAIN)
-    ] = False
+    seed: Seed = 0
+    reveal: Reveal = False
     batches: Annotated[
         int | None, Field(ge=1), Option(help="Batches seen; 1.1 for each person if not given.", group=LEARNING)
     ] = None
@@ -81,25 +59,10 @@ class VerticalSettings(Settings):
         "sgd"
     )
     learning_rate: Annotated[float, Field(gt=0), Option(help="Of the server.", group=LEARNING)] = 0.01
-    positive_weight: Annotated[
-        float, Field(gt=0), Option(help="Weight of the positive class in the loss.", group=LEARNING)
-    ] = 1.0
-    numbers: Annotated[
-        Literal["standard", "minmax", "none"],
-        Option(help="How numbers are scaled: standard, minmax or none.", group=LEARNING),
-    ] = "standard"
-    model_options: Annotated[
-        dict[str, str],
-        Option(
-            help="A setting of all models, such as width=64. More than once.", group=LEARNING, flag="--model-option"
-        ),
-    ] = Field(default_factory=dict)
-    attack_options: Annotated[
-        dict[str, str],
-        Option(
-            help="A setting of all attacks, such as rate=0.1. More than once.", group=ATTACKS, flag="--attack-option"
-        ),
-    ] = Field(default_factory=dict)
+    positive_weight: PositiveWeight = 1.0
+    numbers: Numbers = "standard"
+    model_options: ModelOptions = Field(default_factory=dict)
+    attack_options: AttackOptions = Field(default_factory=dict)
 
     @field_validator("watch")
     @classmethod
