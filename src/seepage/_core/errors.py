@@ -16,11 +16,24 @@ from collections.abc import Iterable
 
 
 class SeepageError(Exception):
-    """Base of every error Seepage raises on purpose."""
+    """Base of every error Seepage raises on purpose.
+
+    Example:
+        >>> issubclass(InputError, SeepageError)
+        True
+    """
 
 
 class InputError(SeepageError):
-    """The input is wrong. The message says what was found, what is allowed, and what to do."""
+    """The input is wrong. The message says what was found, what is allowed, and what to do.
+
+    Example:
+        >>> import seepage
+        >>> seepage.audit("adlut")
+        Traceback (most recent call last):
+        ...
+        seepage._core.errors.InputError: There is no file and no data set named 'adlut'; ... Did you mean 'adult'?
+    """
 
 
 class FetchError(InputError):

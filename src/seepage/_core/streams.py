@@ -19,7 +19,7 @@ class Streams:
 
     Example:
         >>> a = Streams(7).numpy("batches", 3).integers(1000)
-        >>> a == Streams(7).numpy("batches", 3).integers(1000)
+        >>> bool(a == Streams(7).numpy("batches", 3).integers(1000))
         True
     """
 

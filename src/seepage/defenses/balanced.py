@@ -25,6 +25,13 @@ class Balanced(Defense):
         share: of the training rows.
         keep: share of the owner's rows that is trained on. With 0.2 and a share of a half, nobody who has between 10
             and 90 % needs to repeat.
+
+    References:
+        Seepage; what it hides is measured in ``docs/explanation/property-inference.md``.
+
+    Example:
+        >>> Balanced(keep=0.1).balance()
+        (0.5, 0.1)
     """
 
     share: float = 0.5

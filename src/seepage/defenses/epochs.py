@@ -22,6 +22,9 @@ class Epochs(Defense):
     Example:
         >>> Epochs(epochs=3).recipe(Recipe()).epochs
         3
+
+    References:
+        The property-inference thesis trains for one epoch and for ten (section 4.4).
     """
 
     epochs: int = 10

@@ -22,6 +22,10 @@ class HiddenIds(Defense):
 
     References:
         Jin et al., CAFE: Catastrophic Data Leakage in Vertical Federated Learning, NeurIPS 2021.
+
+    Example:
+        >>> HiddenIds().renumbers
+        False
     """
 
     def told_rows(

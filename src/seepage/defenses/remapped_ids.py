@@ -20,6 +20,10 @@ class RemappedIds(Defense):
 
     References:
         Jin et al., CAFE: Catastrophic Data Leakage in Vertical Federated Learning, NeurIPS 2021.
+
+    Example:
+        >>> RemappedIds().renumbers
+        True
     """
 
     @property

@@ -9,4 +9,12 @@ from seepage.defenses.defense import Defense
 
 @dataclass(frozen=True, kw_only=True)
 class Undefended(Defense):
-    """The update is sent as it is. What every defence is compared with."""
+    """The update is sent as it is. What every defence is compared with.
+
+    Guarantees:
+        None.
+
+    Example:
+        >>> Undefended().balance() is None
+        True
+    """

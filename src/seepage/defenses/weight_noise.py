@@ -22,6 +22,13 @@ class WeightNoise(Defense):
 
     Args:
         deviation: of the noise, in deviations of each layer's weights.
+
+    References:
+        Ganju et al., Property Inference Attacks on Fully Connected Neural Networks, CCS 2018, name it as a defence.
+
+    Example:
+        >>> WeightNoise(deviation=0.2).deviation
+        0.2
     """
 
     deviation: float = 0.1

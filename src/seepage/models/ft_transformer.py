@@ -21,6 +21,10 @@ class FTTransformer:
 
     References:
         Gorishniy et al., Revisiting Deep Learning Models for Tabular Data, NeurIPS 2021.
+
+    Example:
+        >>> FTTransformer(heads=2).encoding
+        'ordinal'
     """
 
     blocks: int = 2

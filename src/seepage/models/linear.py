@@ -9,7 +9,15 @@ from torch import nn
 
 @dataclass(frozen=True, kw_only=True)
 class Linear:
-    """One linear layer from the one-hot inputs to the outputs."""
+    """One linear layer from the one-hot inputs to the outputs.
+
+    References:
+        Cox, The regression analysis of binary sequences, 1958.
+
+    Example:
+        >>> Linear().build(2, (3,), 1).in_features
+        5
+    """
 
     binary_outputs: int = 1
 

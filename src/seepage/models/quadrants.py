@@ -45,6 +45,13 @@ class QuadrantNet:
         channels: maps of every worker.
         activation: after the convolution and after the first layer: ``sigmoid``, ``softplus`` or ``relu``.
         binary_outputs: 1 for a logit, 2 for two softmax classes.
+
+    References:
+        Jin et al., CAFE: Catastrophic Data Leakage in Vertical Federated Learning, NeurIPS 2021.
+
+    Example:
+        >>> QuadrantNet(workers=16).channels
+        8
     """
 
     workers: int = 4

@@ -14,6 +14,10 @@ class ResNet:
 
     References:
         Gorishniy et al., Revisiting Deep Learning Models for Tabular Data, NeurIPS 2021.
+
+    Example:
+        >>> ResNet(blocks=1).width
+        192
     """
 
     blocks: int = 2

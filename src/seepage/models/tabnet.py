@@ -22,6 +22,10 @@ class TabNet:
 
     References:
         Arik and Pfister, TabNet: Attentive Interpretable Tabular Learning, AAAI 2021.
+
+    Example:
+        >>> TabNet(steps=2).steps
+        2
     """
 
     n_d: int = 8

@@ -133,7 +133,18 @@ class Result(Facts):
 
 
 class Summary(Facts):
-    """A run's numbers. It prints as a table, in a terminal and in a notebook."""
+    """A run's numbers. It prints as a table, in a terminal and in a notebook.
+
+    Every study's summary has these fields; its ``cells`` and what stands beside them are its own
+    (``docs/reference/summary.md``).
+
+    Example:
+        >>> import seepage
+        >>> from seepage.data import clinic
+        >>> summary = seepage.audit(clinic(rows=300), target="died", batch_sizes=1, trials=2, clients=2, exposure=0)
+        >>> summary.cells[0].metrics["emr"].mean
+        1.0
+    """
 
     schema_version: Literal[2] = SCHEMA_VERSION
     study: str

@@ -109,8 +109,12 @@ def read_plan(path: str | Path) -> dict[str, Any]:
     line.
 
     Example:
-        >>> values = read_plan("reproductions/tableak/noise.toml")  # doctest: +SKIP
-        >>> seepage.audit(**values)  # doctest: +SKIP
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+        ...     _ = file.write('data = "clinic"\\nbatch_sizes = [1, 8]')
+        ...     file.flush()
+        ...     read_plan(file.name)["batch_sizes"]
+        [1, 8]
     """
     values = _parsed(Path(path))
     where = f"the plan {path}"

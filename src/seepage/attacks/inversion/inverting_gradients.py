@@ -12,6 +12,10 @@ def inverting_gradients() -> Inversion:
 
     References:
         Geiping et al., Inverting Gradients, NeurIPS 2020; the set-up is TabLeak's.
+
+    Example:
+        >>> inverting_gradients().optimiser.signed
+        True
     """
     optimiser = Adam(rate=0.06, schedule="constant", signed=True)
     return Inversion(steps=1500, initial=Uniform(), optimiser=optimiser)

@@ -13,6 +13,10 @@ def sapag() -> Inversion:
 
     References:
         Wang et al., SAPAG: A Self-Adaptive Privacy Attack From Gradients, 2020.
+
+    Example:
+        >>> sapag().steps
+        1500
     """
     adam = Adam(rate=0.06, schedule="cosine")
     return Inversion(steps=1500, objective=GaussianKernel(), initial=Gaussian(), optimiser=adam)

@@ -47,6 +47,13 @@ class Cafe:
         rate: of Adam in step III.
         image: side of square pictures, for total variation; 0 for tables.
         steps: use steps I and II at all; the competitors do not.
+
+    References:
+        Jin et al., CAFE: Catastrophic Data Leakage in Vertical Federated Learning, NeurIPS 2021.
+
+    Example:
+        >>> Cafe(mode="nested").seeds
+        1
     """
 
     mode: Mode = "single"

@@ -38,6 +38,14 @@ class ClosedForm:
         ridge: relative ridge on both systems, for noisy gradients.
         window: use so many batches only, the last ones, where the model trains meanwhile; 0 for all.
         memory: bytes of weight gradients that are kept; older ones serve step I only.
+
+    References:
+        Jin et al., CAFE: Catastrophic Data Leakage in Vertical Federated Learning, NeurIPS 2021.
+        Its systems are solved here instead of descended (``docs/explanation/vertical-gradients.md``).
+
+    Example:
+        >>> ClosedForm(ridge=1e-6).window
+        0
     """
 
     ridge: float = 0.0

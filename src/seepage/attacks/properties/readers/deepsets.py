@@ -30,6 +30,14 @@ class DeepSets:
         representation: width of :math:`N` and :math:`L`; 8 in the thesis.
         dropout: share of a neuron's incoming weights that is hidden from :math:`\phi_1` while training. With 509
             columns and a few thousand shadows it learns single shadows by heart otherwise.
+
+    References:
+        Zaheer et al., Deep Sets, NeurIPS 2017.
+        Ganju et al., Property Inference Attacks on Fully Connected Neural Networks, CCS 2018.
+
+    Example:
+        >>> DeepSets(hidden=16).representation
+        8
     """
 
     hidden: int = 32

@@ -15,7 +15,15 @@ from seepage.models.stack import Stack
 
 @dataclass(frozen=True, kw_only=True)
 class Joined:
-    """Sets and paths side by side: they see different things, and together tell more than either."""
+    """Sets and paths side by side: they see different things, and together tell more than either.
+
+    References:
+        Seepage (``docs/explanation/property-inference.md``).
+
+    Example:
+        >>> Joined().sets.representation
+        8
+    """
 
     sets: DeepSets = field(default_factory=DeepSets)
     paths: Paths = field(default_factory=Paths)

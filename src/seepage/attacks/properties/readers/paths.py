@@ -32,6 +32,13 @@ class Paths:
         slope: of the models' leaky ReLU below zero; 0 for ReLU.
         hidden, direct: how many features with and without a ReLU.
         dropout: of what is read and of the features, while training.
+
+    References:
+        Seepage (``docs/explanation/property-inference.md``).
+
+    Example:
+        >>> Paths(hidden=32).direct
+        16
     """
 
     rows: Tensor | None = None

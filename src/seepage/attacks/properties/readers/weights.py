@@ -14,7 +14,15 @@ from seepage.models.stack import Stack
 
 @dataclass(frozen=True, kw_only=True)
 class Sorted:
-    """All weights in a row, hidden neurons sorted by the sum of their incoming weights (Ganju et al. 2018)."""
+    """All weights in a row, hidden neurons sorted by the sum of their incoming weights (Ganju et al. 2018).
+
+    References:
+        Ganju et al., Property Inference Attacks on Fully Connected Neural Networks, CCS 2018 (the sorting baseline).
+
+    Example:
+        >>> Sorted(hidden=16).hidden
+        16
+    """
 
     hidden: int = 64
     dropout: float = 0.5
@@ -37,7 +45,15 @@ class Sorted:
 
 @dataclass(frozen=True, kw_only=True)
 class Flat:
-    """All weights in a row, as they come: one function has as many rows as its neurons have orders."""
+    """All weights in a row, as they come: one function has as many rows as its neurons have orders.
+
+    References:
+        Ateniese et al., Hacking smart machines with smarter ones, 2015 (weights as they are).
+
+    Example:
+        >>> Flat(hidden=16).hidden
+        16
+    """
 
     hidden: int = 64
     dropout: float = 0.5
