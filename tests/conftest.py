@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 
-import torch
-
-# The suite runs in two processes on two cores, and its tensors are tiny: more threads only wait for each other.
-# `make test-portable` tries two all the same: sums are then made in another order.
-torch.set_num_threads(int(os.environ.get("SEEPAGE_TEST_THREADS", "1")))
+# The suite runs in two processes on two cores, and its tensors are tiny: more threads only wait for each other. Said
+# before numpy and torch are loaded, and inherited by the processes that tests start. `make test-portable` tries two
+# all the same: sums are then made in another order.
+THREADS = os.environ.get("SEEPAGE_TEST_THREADS", "1")
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_name] = THREADS
 if not os.environ.get("ATEN_CPU_CAPABILITY", "unset"):
     del os.environ["ATEN_CPU_CAPABILITY"]  # empty: the machine's own
+
+import torch  # noqa: E402
+
+torch.set_num_threads(int(THREADS))

@@ -89,12 +89,13 @@ def long_commands() -> list[list[str]]:
 
 def test_commands_that_are_too_long_to_run_are_understood() -> None:
     commands = long_commands()
-    assert len(commands) > 20
+    assert len(commands) > 10
     for _, *words in commands:
         command = typer.main.get_command(app)
-        context = command.make_context("seepage", list(words))
-        while isinstance(command, TyperGroup):
-            name, command, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+        name, context = "seepage", command.make_context("seepage", list(words))
+        # `seepage audit` is a command and has commands below it.
+        while isinstance(command, TyperGroup) and (left := [*context._protected_args, *context.args]):
+            name, command, rest = command.resolve_command(context, left)
             assert command is not None
             context = command.make_context(name, rest, parent=context)
         if name == "reproduce":

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -50,17 +51,21 @@ def test_the_python_reference_has_the_public_names(site: Path) -> None:
         assert name in text
 
 
+def test_notebooks_were_run() -> None:
+    assert len(BOOKS) == 2
+    for book in BOOKS:
+        code = [cell for cell in nbformat.read(book, as_version=4).cells if cell.cell_type == "code"]
+        assert all(cell.execution_count is not None for cell in code)
+        assert all(output.output_type != "error" for cell in code for output in cell.outputs)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("book", BOOKS, ids=[book.stem for book in BOOKS])
-def test_notebooks_run_and_were_run(book: Path) -> None:
+def test_notebooks_run(book: Path) -> None:
     spec = importlib.util.spec_from_file_location("execute_notebooks", ROOT / "docs" / "execute_notebooks.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     fresh = module.executed(book)
-    stored = module.nbformat.read(book, as_version=4)
-    assert [cell.source for cell in stored.cells] == [cell.source for cell in fresh.cells]
-    for cell in stored.cells:
-        if cell.cell_type == "code":
-            assert cell.execution_count is not None
-            assert all(output.output_type != "error" for output in cell.outputs)
+    assert all(output.output_type != "error" for cell in fresh.cells for output in cell.get("outputs", ()))

@@ -10,7 +10,7 @@ import typer
 
 def serve(
     runs: Annotated[Path, typer.Argument(help="The folder that holds run folders.")] = Path("runs"),
-    port: Annotated[int, typer.Option(help="Of 127.0.0.1; a free one if 0.")] = 0,
+    port: Annotated[int, typer.Option(help="Port on 127.0.0.1; 0 takes a free one.")] = 0,
 ) -> None:
     """Show runs in the browser: a list, running ones live, reports, two compared. On this machine only, read-only."""
     from seepage.report.local import LocalPage
