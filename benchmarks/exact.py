@@ -29,7 +29,7 @@ from seepage.data.source import open_source
 from seepage.federation import Truth
 from seepage.metrics import Evaluator, Reference
 from seepage.observation import Claim, Knowledge, Observation
-from seepage.results import ATTACK, WHOLE, Measure
+from seepage.results import ALL_COLUMNS, ATTACK, Measure
 from seepage.studies.rows.making import train
 from seepage.studies.rows.settings import RowsSettings
 
@@ -150,14 +150,14 @@ def score(claim: Claim, truth: Truth, whole: Reference, knowledge: Knowledge) ->
     """The numbers of one batch; a claim without rows has read nothing."""
     if claim.rows is None:
         return dict.fromkeys(("emr", "cells", "cells_tableak", "emr_strict", "certified", "certified_wrong"), 0.0)
-    values = Evaluator(whole=whole, deviation="global", draws=2)(claim, truth, knowledge, np.random.default_rng(0))
+    values = Evaluator(training=whole, deviation="global", draws=2)(claim, truth, knowledge, np.random.default_rng(0))
     true = truth.encoder.encode(truth.rows, truth.statistics).astype(np.float64)
     near = np.abs(true[:, None] - claim.rows[None]).max(-1) < STRICT
     certified = claim.certified if claim.certified is not None else np.zeros(len(true), dtype=bool)
     return {
-        "emr": values[Measure(ATTACK, WHOLE, "emr")],
-        "cells": values[Measure(ATTACK, WHOLE, "accuracy")],
-        "cells_tableak": values[Measure(ATTACK, WHOLE, "accuracy_tableak")],
+        "emr": values[Measure(ATTACK, ALL_COLUMNS, "emr")],
+        "cells": values[Measure(ATTACK, ALL_COLUMNS, "accuracy")],
+        "cells_tableak": values[Measure(ATTACK, ALL_COLUMNS, "accuracy_tableak")],
         "emr_strict": float(near.any(1).mean()),
         "certified": float(certified.mean()),
         "certified_wrong": float((certified & ~near.any(0)).sum()),

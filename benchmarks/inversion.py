@@ -32,7 +32,7 @@ from seepage.data.source import open_source
 from seepage.federation import AttackPoint
 from seepage.metrics import Evaluator, Reference
 from seepage.observation import Observation
-from seepage.results import ATTACK, WHOLE, Measure
+from seepage.results import ALL_COLUMNS, ATTACK, Measure
 from seepage.studies.rows.making import train
 from seepage.studies.rows.settings import RowsSettings
 
@@ -214,9 +214,9 @@ def plain_restart(observation: Observation, steps: int, generator: torch.Generat
 
 def accuracy(attack: Inversion, point: AttackPoint, whole: Reference, observations: int) -> float:
     """Mean accuracy of the engine's answer, matched by accuracy as TabLeak does."""
-    evaluator = Evaluator(whole=whole, deviation="global", draws=1)
+    evaluator = Evaluator(training=whole, deviation="global", draws=1)
     claims = attack(point.observations[:observations], Streams(SEED))
-    key = Measure(ATTACK, WHOLE, "accuracy_tableak")
+    key = Measure(ATTACK, ALL_COLUMNS, "accuracy_tableak")
     generator = Streams(SEED).numpy("baselines")
     pairs = zip(claims, point.truths, strict=False)
     return float(np.mean([evaluator(c, t, SETTINGS.knowledge, generator)[key] for c, t in pairs]))

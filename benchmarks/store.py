@@ -22,11 +22,11 @@ import numpy as np
 import polars as pl
 
 from seepage.report import render
-from seepage.results import ATTACK, BASELINES, WHOLE, Measure, Record, RowsCell, Run
+from seepage.results import ALL_COLUMNS, ATTACK, BASELINES, Measure, Record, RowsCell, Run
 from seepage.results.rows import RowsResult, RowsSummary, rows_results
-from seepage.results.summary import Column, Dataset, ThreatModel
+from seepage.results.summary import ColumnFacts, Dataset, ThreatModel
 
-COLUMNS = tuple(Column(name=f"column {i}", kind="numeric", sensitive=i == 3) for i in range(15))
+COLUMNS = tuple(ColumnFacts(name=f"column {i}", kind="numeric", sensitive=i == 3) for i in range(15))
 METRICS = ("accuracy", "accuracy_num", "accuracy_cat", "emr", "emr_90", "emr_80", "rmse", "nearest_distance")
 
 
@@ -49,7 +49,7 @@ def cells_of(count: int) -> list[RowsCell]:
 
 def records_of(cell: RowsCell, trials: int, generator: np.random.Generator) -> list[Record]:
     measures = [Measure(source, column.name, "accuracy") for source in (ATTACK, *BASELINES) for column in COLUMNS]
-    measures += [Measure(source, WHOLE, metric) for source in (ATTACK, *BASELINES) for metric in METRICS]
+    measures += [Measure(source, ALL_COLUMNS, metric) for source in (ATTACK, *BASELINES) for metric in METRICS]
     values = generator.random((trials, len(measures)))
     return [
         Record(
@@ -107,7 +107,7 @@ def main() -> None:
         sample = [records_of(cell, trials, generator) for cell in every[:10]]
         reference = plain(Path(folder) / "plain.jsonl", sample) / (10 * trials)
         begin = time.perf_counter()
-        whole = (pl.col("source") == ATTACK) & (pl.col("scope") == WHOLE) & (pl.col("metric") == "accuracy")
+        whole = (pl.col("source") == ATTACK) & (pl.col("scope") == ALL_COLUMNS) & (pl.col("metric") == "accuracy")
         asked = (
             run.frame().filter(whole).group_by("model", "batch_size", "variant").agg(pl.col("value").mean()).collect()
         )

@@ -17,13 +17,13 @@ from seepage.metrics import Evaluator, Reference, match_rows
 from seepage.metrics.baselines import marginal
 from seepage.metrics.reconstruction import label_accuracy
 from seepage.observation import Claim, Knowledge
-from seepage.results import ATTACK, BASELINES, WHOLE, Measure
+from seepage.results import ALL_COLUMNS, ATTACK, BASELINES, Measure
 from tests import cases
 
 TABLE = cases.table("binary")
 ENCODER = Encoder(schema=TABLE.schema)
 STATISTICS = ENCODER.statistics(TABLE)
-EVALUATOR = Evaluator(whole=Reference.of(TABLE))
+EVALUATOR = Evaluator(training=Reference.of(TABLE))
 COSTS = hnp.arrays(np.float64, (4, 4), elements=st.integers(0, 50).map(float))
 
 
@@ -34,7 +34,7 @@ def truth(rows: int) -> Truth:
 def measured(rows: np.ndarray, true: Truth, evaluator: Evaluator = EVALUATOR) -> dict[str, float]:
     claim = Claim(outcome=Outcome.OK, rows=rows)
     values = evaluator(claim, true, Knowledge(), Streams(0).numpy("baselines"))
-    return {key.metric: value for key, value in values.items() if key.source == ATTACK and key.scope == WHOLE}
+    return {key.metric: value for key, value in values.items() if key.source == ATTACK and key.scope == ALL_COLUMNS}
 
 
 @given(COSTS)
@@ -76,7 +76,7 @@ def test_the_tolerance_is_0319_deviations_of_the_client() -> None:
     assert measured(outside, true)["emr"] == 0.0
     wide = Reference.of(TABLE)
     wide.deviation[:] = 10 * TABLE.numbers.std(0)
-    assert measured(outside, true, Evaluator(whole=wide, deviation="global"))["accuracy"] == 1.0
+    assert measured(outside, true, Evaluator(training=wide, deviation="global"))["accuracy"] == 1.0
 
 
 def test_exact_match_counts_rows_not_cells() -> None:
@@ -95,7 +95,7 @@ def test_per_column_accuracies_average_to_the_whole() -> None:
     values = EVALUATOR(Claim(outcome=Outcome.OK, rows=rows), true, Knowledge(), Streams(0).numpy("b"))
     for source in (ATTACK, *BASELINES):
         columns = [values[Measure(source, name, "accuracy")] for name in TABLE.schema.names]
-        assert np.mean(columns) == pytest.approx(values[Measure(source, WHOLE, "accuracy")])
+        assert np.mean(columns) == pytest.approx(values[Measure(source, ALL_COLUMNS, "accuracy")])
 
 
 def test_prior_is_mean_and_mode() -> None:
@@ -109,7 +109,7 @@ def test_prior_is_mean_and_mode() -> None:
 
 def test_random_baselines_are_where_arithmetic_puts_them() -> None:
     """One row, many draws: uniform finds a category of k in 1/k of the draws."""
-    evaluator = Evaluator(whole=Reference.of(TABLE), draws=4000)
+    evaluator = Evaluator(training=Reference.of(TABLE), draws=4000)
     true = truth(1)
     claim = Claim(outcome=Outcome.OK, rows=ENCODER.encode(true.rows, STATISTICS))
     values = evaluator(claim, true, Knowledge(), Streams(0).numpy("b"))
@@ -166,7 +166,7 @@ def test_a_constant_number_is_right_when_it_is_guessed() -> None:
     true = Truth(rows=table.take(np.arange(4)), encoder=encoder, statistics=statistics, client_rows=table)
     whole = Reference.of(table)
     claim = Claim(outcome=Outcome.OK, rows=encoder.encode(true.rows, statistics))
-    values = Evaluator(whole=whole)(claim, true, Knowledge(), Streams(0).numpy("b"))
+    values = Evaluator(training=whole)(claim, true, Knowledge(), Streams(0).numpy("b"))
     assert values[Measure(ATTACK, "always", "accuracy")] == 1
     assert values[Measure("prior", "always", "accuracy")] == 1
     draws = marginal(500, whole, whole, Streams(0).numpy("m"))[0]

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from seepage._core import Outcome, Streams
 from seepage.metrics.trust import doubt_measures
 from seepage.observation import Claim, Knowledge
-from seepage.results import ATTACK, BUCKETS, PRIOR, WHOLE, Measure
+from seepage.results import ALL_COLUMNS, ATTACK, BUCKETS, PRIOR, Measure
 from tests.metrics.test_metrics import ENCODER, EVALUATOR, STATISTICS, TABLE, truth
 
 NUMERIC = 2
@@ -47,8 +47,8 @@ def test_a_cell_lies_in_its_bucket_and_edges_belong_to_the_upper_one() -> None:
         (ATTACK, "doubt=0.2:0.4"): 1.0, (ATTACK, "doubt=0.8:1"): 0.0,
         (PRIOR, "doubt=0.2:0.4"): 0.0, (PRIOR, "doubt=0.8:1"): 1.0,
     }  # fmt: skip
-    assert values[Measure(ATTACK, WHOLE, "doubt_cat")] == pytest.approx(0.6)
-    assert values[Measure(ATTACK, WHOLE, "doubt_num")] == pytest.approx((0.72 - 5) / 2)
+    assert values[Measure(ATTACK, ALL_COLUMNS, "doubt_cat")] == pytest.approx(0.6)
+    assert values[Measure(ATTACK, ALL_COLUMNS, "doubt_num")] == pytest.approx((0.72 - 5) / 2)
 
 
 def test_an_attacker_who_cannot_tell_is_in_no_bucket() -> None:
@@ -70,6 +70,6 @@ def test_doubt_follows_its_row_through_the_matching() -> None:
     assert values[Measure(ATTACK, "doubt=1.6:2.04", "cells_num")] == numeric
     assert values[Measure(ATTACK, "doubt=0:0.72", "accuracy_num")] == 1
     assert values[Measure(ATTACK, "doubt=0:0.2", "accuracy_cat")] == 1
-    assert values[Measure(PRIOR, "doubt=0:0.2", "accuracy_cat")] == values[Measure(PRIOR, WHOLE, "accuracy_cat")]
+    assert values[Measure(PRIOR, "doubt=0:0.2", "accuracy_cat")] == values[Measure(PRIOR, ALL_COLUMNS, "accuracy_cat")]
     without = EVALUATOR(dataclasses.replace(claim, doubt=None), true, Knowledge(), Streams(0).numpy("b"))
     assert without.items() <= values.items()  # doubt adds numbers and changes none

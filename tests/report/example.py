@@ -9,9 +9,9 @@ from html.parser import HTMLParser
 from seepage._core import Streams
 from seepage.report import words
 from seepage.results import (
+    ALL_COLUMNS,
     ATTACK,
     BASELINES,
-    WHOLE,
     Cell,
     Interval,
     Measure,
@@ -37,18 +37,18 @@ from seepage.results.property import (
     property_result,
 )
 from seepage.results.rows import Exposure, RowsSummary, Utility, rows_results
-from seepage.results.summary import Column, Dataset, LeftOut, ThreatModel
+from seepage.results.summary import ColumnFacts, Dataset, LeftOut, ThreatModel
 from seepage.results.training import MODEL, TrainingSummary, training_result
 from seepage.results.vertical import Losses, VerticalSummary, vertical_results
 
 HOSTILE = '</script><script>alert(1)</script><b onclick="x">&amp;'
 COLUMNS = (
-    Column(name="age", kind="numeric"),
-    Column(name="diagnosis", kind="categorical", cardinality=12, sensitive=True),
-    Column(name="blood_pressure", kind="numeric"),
-    Column(name="smoker", kind="binary", cardinality=2, sensitive=True),
-    Column(name="ward", kind="categorical", cardinality=7),
-    Column(name="length_of_stay", kind="numeric"),
+    ColumnFacts(name="age", kind="numeric"),
+    ColumnFacts(name="diagnosis", kind="categorical", cardinality=12, sensitive=True),
+    ColumnFacts(name="blood_pressure", kind="numeric"),
+    ColumnFacts(name="smoker", kind="binary", cardinality=2, sensitive=True),
+    ColumnFacts(name="ward", kind="categorical", cardinality=7),
+    ColumnFacts(name="length_of_stay", kind="numeric"),
 )
 GUESSES = {"prior": 0.56, "uniform": 0.24, "marginal": 0.41}
 METRICS = ("accuracy_num", "accuracy_cat", "emr_90", "emr_80", "rmse", "nearest_distance", "likelihood_num",
@@ -76,7 +76,7 @@ def a_record(
     rows: int = 8,
     outcome: str = "ok",
     exposure: float = 0.0,
-    columns: Sequence[Column] = COLUMNS,
+    columns: Sequence[ColumnFacts] = COLUMNS,
     guesses: Mapping[str, float] = GUESSES,
 ) -> Record:
     """One attacked batch. An outcome other than ``ok`` and ``budget_spent`` has nothing to score."""
@@ -88,13 +88,13 @@ def a_record(
     values: dict[Measure, float] = {}
     if outcome in ("ok", "budget_spent"):
         numeric = any(column.kind == "numeric" for column in columns)
-        values[Measure(ATTACK, WHOLE, "accuracy")] = 1.0 if exact == 1 else near(accuracy)
-        values[Measure(ATTACK, WHOLE, "emr")] = math.floor(exact * rows + random.uniform()) / rows
+        values[Measure(ATTACK, ALL_COLUMNS, "accuracy")] = 1.0 if exact == 1 else near(accuracy)
+        values[Measure(ATTACK, ALL_COLUMNS, "emr")] = math.floor(exact * rows + random.uniform()) / rows
         for name in METRICS:
             absent = not numeric and (name.endswith("_num") or name == "rmse")
-            values[Measure(ATTACK, WHOLE, name)] = float("nan") if absent else near(accuracy)
+            values[Measure(ATTACK, ALL_COLUMNS, name)] = float("nan") if absent else near(accuracy)
         for name in BASELINES:
-            values[Measure(name, WHOLE, "accuracy")] = near(guesses[name])
+            values[Measure(name, ALL_COLUMNS, "accuracy")] = near(guesses[name])
         for place, column in enumerate(columns):
             values[Measure(ATTACK, column.name, "accuracy")] = near(accuracy - 0.06 * (place % 5))
             for name in BASELINES:
@@ -154,7 +154,7 @@ def usual_utility() -> list[Utility]:
     ]
 
 
-def a_dataset(columns: Sequence[Column] = COLUMNS, **changes: object) -> Dataset:
+def a_dataset(columns: Sequence[ColumnFacts] = COLUMNS, **changes: object) -> Dataset:
     """The data set's part of a summary."""
     usual: dict[str, object] = {
         "name": "clinic", "rows": 12000, "target": "died", "task": "binary", "columns": tuple(columns),
@@ -164,7 +164,7 @@ def a_dataset(columns: Sequence[Column] = COLUMNS, **changes: object) -> Dataset
     return Dataset.model_validate(usual | changes)
 
 
-def head_of(columns: Sequence[Column] = COLUMNS) -> dict[str, object]:
+def head_of(columns: Sequence[ColumnFacts] = COLUMNS) -> dict[str, object]:
     """What the summaries of all studies have."""
     return {
         "name": "clinic-2031",
@@ -185,7 +185,7 @@ def head_of(columns: Sequence[Column] = COLUMNS) -> dict[str, object]:
 
 
 def a_summary(
-    records: Sequence[Record] | None = None, columns: Sequence[Column] = COLUMNS, **changes: object
+    records: Sequence[Record] | None = None, columns: Sequence[ColumnFacts] = COLUMNS, **changes: object
 ) -> RowsSummary:
     """A summary of clients' updates; ``changes`` replace its fields."""
     every = list(usual_records()) if records is None else list(records)
@@ -196,12 +196,12 @@ def a_summary(
     return RowsSummary.model_validate(head_of(columns) | own | changes)
 
 
-def many_columns(amount: int = 220) -> list[Column]:
+def many_columns(amount: int = 220) -> list[ColumnFacts]:
     """A wide table."""
     kinds = ("numeric", "categorical", "binary")
     cardinality = (None, 9, 2)
     return [
-        Column(
+        ColumnFacts(
             name=f"measurement_{i:03d}", kind=kinds[i % 3], cardinality=cardinality[i % 3], sensitive=i % 40 == 3
         )
         for i in range(amount)
@@ -220,7 +220,7 @@ def a_vertical_cell(**changes: object) -> VerticalCell:
 def vertical_records(cell: VerticalCell, trials: int = 3, **settings: object) -> list[Record]:
     """Recoveries of everyone's rows, with what the equations fix."""
     records = records_of(cell, trials, rows=cell.people, **settings)
-    more = {Measure(ATTACK, WHOLE, "psnr"): 140.0, Measure(ATTACK, WHOLE, "determined"): 1.0}
+    more = {Measure(ATTACK, ALL_COLUMNS, "psnr"): 140.0, Measure(ATTACK, ALL_COLUMNS, "determined"): 1.0}
     return [
         Record(
             cell=cell, repeat=number, rows=cell.people, outcome=record.outcome, seconds=0.2,

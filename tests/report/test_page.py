@@ -12,7 +12,7 @@ from seepage._core import InputError
 from seepage.cli.report import report
 from seepage.report import render, write_report
 from seepage.results import Run, Summary, parse_summary
-from seepage.results.summary import NotRun, Variant
+from seepage.results.summary import NotRun, VariantSettings
 from tests.report.example import (
     HOSTILE,
     Reader,
@@ -138,7 +138,7 @@ def hostile(study: str) -> Summary:
         "name": HOSTILE, "command": HOSTILE, "settings": {HOSTILE: HOSTILE}, "versions": {HOSTILE: HOSTILE},
         "created": HOSTILE, "not_tested": [HOSTILE],
         "not_run": [NotRun(what=HOSTILE, reason=HOSTILE, state="crashed")],
-        "variants": [Variant(name=HOSTILE, dataset=HOSTILE, settings={HOSTILE: HOSTILE})] * 2,
+        "variants": [VariantSettings(name=HOSTILE, dataset=HOSTILE, settings={HOSTILE: HOSTILE})] * 2,
         "threat_model": {"adversary": [HOSTILE]},
         "dataset": a_dataset(
             columns, name=HOSTILE, target=HOSTILE, task=HOSTILE, notes=[HOSTILE], digest=HOSTILE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seepage.report.settings import settings_of, values_of
-from seepage.results.summary import Variant
+from seepage.results.summary import VariantSettings
 from tests.report.example import a_summary
 
 SETTINGS = {"seed": 7, "deviation": "client", "batch_sizes": [1, 8], "options": {"steps": "20"}, "nothing": None}
@@ -19,8 +19,8 @@ def test_deep_settings_are_left_out_for_they_may_hold_values() -> None:
 
 def test_settings_that_vary_are_all_told() -> None:
     variants = [
-        Variant(name="a", dataset="clinic", settings={}),
-        Variant(name="b", dataset="clinic", settings={"deviation": "global", "seed": 8}),
+        VariantSettings(name="a", dataset="clinic", settings={}),
+        VariantSettings(name="b", dataset="clinic", settings={"deviation": "global", "seed": 8}),
     ]
     summary = a_summary(settings=SETTINGS, variants=variants)
     assert dict(settings_of(summary))["deviation"] == "client or global"

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from seepage._core import InputError, Streams
 from seepage.results import (
+    ALL_COLUMNS,
     ATTACK,
     BASELINES,
     BUCKETS,
     PRIOR,
-    WHOLE,
     Interval,
     Kind,
     Measure,
@@ -32,13 +32,13 @@ from seepage.results import (
 )
 from seepage.results.interval import bootstrap_columns
 from seepage.results.rows import RowsResult, RowsSummary, rows_results
-from seepage.results.summary import Column, Dataset, ThreatModel
+from seepage.results.summary import ColumnFacts, Dataset, ThreatModel
 from seepage.results.training import TrainingResult, training_result
 
 CELL = RowsCell(
     dataset="adult", protocol="fedsgd", model="mlp", batch_size=8, attack_point="final", attack="gradient_matching"
 )
-COLUMNS = (Column(name="age", kind="numeric"),)
+COLUMNS = (ColumnFacts(name="age", kind="numeric"),)
 
 
 def mean(interval: Interval | None) -> float:
@@ -55,10 +55,10 @@ def record(accuracy: float | None, *, client: int = 0, outcome: str = "ok", cell
     values = {}
     if accuracy is not None:
         for source in (ATTACK, *BASELINES):
-            values[Measure(source, WHOLE, "accuracy")] = accuracy if source == ATTACK else 0.25
+            values[Measure(source, ALL_COLUMNS, "accuracy")] = accuracy if source == ATTACK else 0.25
             values[Measure(source, "age", "accuracy")] = accuracy
-            values[Measure(source, WHOLE, "emr")] = 0.5 if source == ATTACK else 0.25
-        values[Measure(ATTACK, WHOLE, "accuracy_cat")] = float("nan")
+            values[Measure(source, ALL_COLUMNS, "emr")] = 0.5 if source == ATTACK else 0.25
+        values[Measure(ATTACK, ALL_COLUMNS, "accuracy_cat")] = float("nan")
     return Record(
         cell=cell, repeat=0, client=client, round=1, exposure=0.0, rows=8, outcome=outcome, seconds=1.0, values=values
     )
@@ -131,7 +131,7 @@ def test_records_survive_the_store(tmp_path: Path) -> None:
     assert back.heads["outcome"].to_list() == ["ok", "failed", "ok"]
     assert back.cell == CELL
     assert set(back.measures) == set(records[0].values)
-    assert back.column(Measure(ATTACK, WHOLE, "accuracy")).tolist() == [0.9, 0.7]
+    assert back.column(Measure(ATTACK, ALL_COLUMNS, "accuracy")).tolist() == [0.9, 0.7]
     assert back.scored.tolist() == [True, False, True]
     frame = pl.read_parquet(tmp_path / "run" / "records" / "*.parquet")
     assert {"study", "dataset", "batch_size", "source", "scope", "metric", "value"} <= set(frame.columns)
@@ -145,7 +145,7 @@ VALUES = st.dictionaries(st.sampled_from("abcd"), st.one_of(st.floats(-1, 1), st
 def test_trials_are_the_same_after_the_store_whatever_was_measured(every: list[dict[str, float]]) -> None:
     records = [
         Record(cell=CELL, client=number, outcome="ok" if values else "diverged",
-               values={Measure(ATTACK, WHOLE, name): value for name, value in values.items()})
+               values={Measure(ATTACK, ALL_COLUMNS, name): value for name, value in values.items()})
         for number, values in enumerate(every)
     ]  # fmt: skip
     before = Trials.of(records)
@@ -221,7 +221,7 @@ def doubting(client: int, cells: int, accuracy: float, **more: float) -> Record:
     bucket = BUCKETS["categorical"][0]
     values = {Measure(ATTACK, bucket.scope, bucket.cells): float(cells)}
     values |= {Measure(source, bucket.scope, bucket.accuracy): accuracy for source in (ATTACK, PRIOR)}
-    values |= {Measure(ATTACK, WHOLE, name): value for name, value in more.items()}
+    values |= {Measure(ATTACK, ALL_COLUMNS, name): value for name, value in more.items()}
     return dataclasses.replace(made, values=dict(made.values) | values)
 
 
@@ -282,11 +282,11 @@ def test_intervals_of_many_cells_at_once_are_those_of_each() -> None:
     draw = Streams(3).numpy("cells")
     both = [[record(float(value), client=n) for n, value in enumerate(draw.random(count))] for count in (5, 5, 9)]
     alone = [summed(records) for records in both]
-    pairs = ((Measure(ATTACK, WHOLE, "accuracy"), Measure("prior", WHOLE, "accuracy")),)
+    pairs = ((Measure(ATTACK, ALL_COLUMNS, "accuracy"), Measure("prior", ALL_COLUMNS, "accuracy")),)
     every = [Trials.of(records) for records in both]
     Trials.resample(every, pairs)
     for trials, cell in zip(every, alone, strict=True):
-        found = trials.interval(Measure(ATTACK, WHOLE, "accuracy"))
+        found = trials.interval(Measure(ATTACK, ALL_COLUMNS, "accuracy"))
         expected = cell.metrics["accuracy"]
         assert found is not None
         assert expected is not None

@@ -14,7 +14,7 @@ from seepage._core.errors import DiskFull
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
-def write_whole(target: Path, content: str | bytes) -> Path:
+def write_atomically(target: Path, content: str | bytes) -> Path:
     """Write a file so that it appears whole, under its name, or not at all, whenever the machine stops.
 
     It is written beside its place, is safely on the disk, and is then moved there; the folder is synced too, so that

@@ -15,7 +15,7 @@ from rich.table import Table as RichTable
 from seepage._core import InputError
 from seepage.data import DATASETS, DataSet, Schema, infer_schema, open_dataset, read_frame
 from seepage.data.registry import BROKEN, find_dataset, is_dataset
-from seepage.data.schema import Task
+from seepage.data.schema import LearningTask
 
 app = typer.Typer(no_args_is_help=True, help="Data sets by name, and the schema of a table.")
 
@@ -104,7 +104,7 @@ def schema(
     typer.echo(f"Wrote {out}: {_kinds(found)}, {len(found.dropped)} dropped.")
 
 
-def _schema_of(table: str, target: str | None, task: Task | None, drop: tuple[str, ...]) -> Schema:
+def _schema_of(table: str, target: str | None, task: LearningTask | None, drop: tuple[str, ...]) -> Schema:
     frame: pl.DataFrame
     if is_dataset(table) and not Path(table).exists():
         frame, named = open_dataset(table)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from seepage.studies.study import Opened
 
 
-class Run(Where):
+class RunOptions(Where):
     """Options of a run that are no settings: they change no number."""
 
     plan: Annotated[
@@ -41,10 +41,10 @@ def study_command(study: str, about: str) -> Callable[..., None]:
         if context.invoked_subcommand is not None:
             _check_no_options(context)
             return
-        how, settings = split(typed, Run)
-        run_study(study, settings, checked(Run, how))
+        how, settings = split(typed, RunOptions)
+        run_study(study, settings, checked(RunOptions, how))
 
-    return make_command({**Request.model_fields, **SETTINGS[study].model_fields, **Run.model_fields}, about, run)
+    return make_command({**Request.model_fields, **SETTINGS[study].model_fields, **RunOptions.model_fields}, about, run)
 
 
 def _check_no_options(context: typer.Context) -> None:
@@ -56,8 +56,8 @@ def _check_no_options(context: typer.Context) -> None:
             )
 
 
-def run_study(study: str, typed: Typed, how: Run) -> None:
-    """Run what was typed, or a plan with what was typed beside it, and show what came out."""
+def run_study(study: str, typed: Typed, how: RunOptions) -> None:
+    """RunOptions what was typed, or a plan with what was typed beside it, and show what came out."""
     from seepage.runs import make_plan, open_sources, read_plan, with_typed  # torch takes seconds
 
     values: Typed = {"study": study, **typed}

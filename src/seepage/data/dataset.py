@@ -10,7 +10,7 @@ import polars as pl
 from seepage.data import readers
 from seepage.data.fetch import Member
 from seepage.data.openml import OpenML
-from seepage.data.schema import Kind, Task
+from seepage.data.schema import Kind, LearningTask
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class DataSet:
     name: str
     title: str
     target: str
-    task: Task
+    task: LearningTask
     rows: int
     columns: int
     origin: str

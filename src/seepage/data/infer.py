@@ -20,7 +20,7 @@ import polars as pl
 
 from seepage._core import InputError, unknown_name
 from seepage.data.frames import as_numbers_if_it_reads_so
-from seepage.data.schema import MISSING, Column, Dropped, Kind, Schema, Target, Task
+from seepage.data.schema import MISSING, Column, Dropped, Kind, LearningTask, Schema, Target
 
 _IDENTIFIER = re.compile(r"(^|[_\s.-])(id|ids|uuid|guid|key|index|rowid|mrn|ssn|iban)$|^(id|uuid)([_\s.-]|$)", re.I)
 _CAMEL_IDENTIFIER = re.compile(r"[a-z](Id|ID|Key|Uuid|UUID)$")
@@ -39,7 +39,12 @@ class ConstantWarning(UserWarning):
 
 
 def infer_schema(
-    frame: pl.DataFrame, target: str, *, task: Task | None = None, drop: tuple[str, ...] = (), known: bool = False
+    frame: pl.DataFrame,
+    target: str,
+    *,
+    task: LearningTask | None = None,
+    drop: tuple[str, ...] = (),
+    known: bool = False,
 ) -> Schema:
     """The schema of ``frame`` with ``target`` as the column to predict.
 
@@ -218,7 +223,7 @@ def _numeric_column(series: pl.Series) -> Column:
     return Column(name=series.name, kind="numeric", integer=is_whole(series), low=low, high=high, fill=fill)
 
 
-def infer_target(series: pl.Series, task: Task | None) -> Target:
+def infer_target(series: pl.Series, task: LearningTask | None) -> Target:
     """The target: its task, and its classes if it has some."""
     series = as_numbers_if_it_reads_so(series)
     check_finite(series)

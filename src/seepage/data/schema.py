@@ -18,7 +18,7 @@ import tomli_w
 from seepage._core import InputError, unknown_name
 
 Kind = Literal["numeric", "categorical", "binary"]
-Task = Literal["binary", "multiclass", "regression"]
+LearningTask = Literal["binary", "multiclass", "regression"]
 
 MISSING = "__missing__"  # the category that stands for an empty cell
 UNKNOWN = "__unknown__"  # how a category unseen in training is shown; it is never part of a schema
@@ -60,7 +60,7 @@ class Target:
     """
 
     name: str
-    task: Task
+    task: LearningTask
     classes: tuple[str, ...] = ()
 
 
@@ -215,8 +215,8 @@ def _target_from_dict(entry: Any, where: str) -> Target:
     values = _checked(entry, ("name", "task", "classes"), f"[target] of {where}")
     task: Any = values.get("task")
     classes = tuple(str(c) for c in values.get("classes", ()))
-    if task not in get_args(Task):
-        raise unknown_name(f"task in {where}", str(task), get_args(Task))
+    if task not in get_args(LearningTask):
+        raise unknown_name(f"task in {where}", str(task), get_args(LearningTask))
     wanted = {"regression": "no classes", "binary": "two different classes", "multiclass": "two or more classes"}[task]
     fits = {"regression": not classes, "binary": len(classes) == 2, "multiclass": len(classes) >= 2}[task]
     if not fits or len(set(classes)) != len(classes):

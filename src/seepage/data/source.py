@@ -16,8 +16,8 @@ from seepage._core.errors import FetchError
 from seepage.data import Dropped, Schema, Splits, Table, as_frame, infer_schema, read_frame, split, split_by_group
 from seepage.data.registry import DATASETS, find_dataset, open_dataset
 from seepage.data.request import Request
-from seepage.data.schema import Task
-from seepage.results.summary import Column, Dataset, LeftOut
+from seepage.data.schema import LearningTask
+from seepage.results.summary import ColumnFacts, Dataset, LeftOut
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class Source:
             target=schema.target.name,
             task=schema.target.task,
             columns=tuple(
-                Column(
+                ColumnFacts(
                     name=column.name,
                     kind=column.kind,
                     cardinality=len(column.categories) or None,
@@ -130,7 +130,7 @@ def _schema(request: Request, frame: pl.DataFrame, known: Schema | None, group: 
         target = request.target or (known.target.name if known else "")
         unused = [d.name for d in known.dropped if d.name != target] if known else []
         drop = tuple(dict.fromkeys([*unused, *unwanted]))
-        return infer_schema(frame, target, task=cast(Task | None, request.task), drop=drop)
+        return infer_schema(frame, target, task=cast(LearningTask | None, request.task), drop=drop)
     if chosen.target.name in unwanted:
         raise InputError(f"The target {chosen.target.name!r} cannot be dropped.")
     columns = tuple(column for column in chosen.columns if column.name not in unwanted)

@@ -2,9 +2,9 @@
 
 from seepage.metrics.latent import Quality, latent_quality, mean_quality
 from seepage.metrics.matching import l1_cost, match_rows
+from seepage.metrics.parties import ColumnsRead, binary_found, columns_read, label_leak_auc, psnr
 from seepage.metrics.reconstruction import TOLERANCE, Evaluator, aligned
 from seepage.metrics.reference import Reference
-from seepage.metrics.vertical import ColumnsRead, binary_found, columns_read, label_leak_auc, psnr
 
 __all__ = [
     "TOLERANCE",

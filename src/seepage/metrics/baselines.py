@@ -18,28 +18,28 @@ Guess = tuple[np.ndarray, np.ndarray]  # numbers and codes
 Guesser = Callable[[int, Reference, Reference, np.random.Generator], Guess]
 
 
-def prior(rows: int, client: Reference, whole: Reference, generator: np.random.Generator) -> Guess:
+def prior(rows: int, client: Reference, training: Reference, generator: np.random.Generator) -> Guess:
     """The client's mean and mode, in every row."""
     modes = np.array([share.argmax() for share in client.shares], dtype=np.int64)
     return np.tile(client.table.numbers.mean(0), (rows, 1)), np.tile(modes, (rows, 1))
 
 
-def uniform(rows: int, client: Reference, whole: Reference, generator: np.random.Generator) -> Guess:
+def uniform(rows: int, client: Reference, training: Reference, generator: np.random.Generator) -> Guess:
     """Anything in the range, any category."""
-    numbers = generator.uniform(whole.low, whole.high, size=(rows, len(whole.low)))
-    sizes = np.array([len(share) for share in whole.shares], dtype=np.int64)
+    numbers = generator.uniform(training.low, training.high, size=(rows, len(training.low)))
+    sizes = np.array([len(share) for share in training.shares], dtype=np.int64)
     return numbers, generator.integers(0, sizes, size=(rows, len(sizes)))
 
 
-def marginal(rows: int, client: Reference, whole: Reference, generator: np.random.Generator) -> Guess:
+def marginal(rows: int, client: Reference, training: Reference, generator: np.random.Generator) -> Guess:
     """Draws from the data set's own columns, each by itself."""
-    numbers = np.empty((rows, len(whole.low)))
-    for j, histogram in enumerate(whole.histograms):
+    numbers = np.empty((rows, len(training.low)))
+    for j, histogram in enumerate(training.histograms):
         bins = generator.choice(BINS, size=rows, p=histogram / histogram.sum())
-        width = (whole.high[j] - whole.low[j]) / BINS
-        numbers[:, j] = whole.low[j] + (bins + generator.uniform(size=rows)) * width
-    codes = np.empty((rows, len(whole.shares)), dtype=np.int64)
-    for j, share in enumerate(whole.shares):
+        width = (training.high[j] - training.low[j]) / BINS
+        numbers[:, j] = training.low[j] + (bins + generator.uniform(size=rows)) * width
+    codes = np.empty((rows, len(training.shares)), dtype=np.int64)
+    for j, share in enumerate(training.shares):
         codes[:, j] = generator.choice(len(share), size=rows, p=share)
     return numbers, codes
 

@@ -14,7 +14,7 @@ from seepage.metrics.matching import l1_cost, match_rows
 from seepage.metrics.reference import Reference
 from seepage.metrics.trust import doubt_measures
 from seepage.observation import Claim, Knowledge
-from seepage.results import ATTACK, WHOLE, Measure
+from seepage.results import ALL_COLUMNS, ATTACK, Measure
 
 MANY = 640  # rows at which the random baselines are drawn only twice
 TOLERANCE = 0.319  # a number is right within this many deviations (TabLeak and the profiling study)
@@ -29,13 +29,13 @@ class Evaluator:
     matches by the number of right cells (000).
 
     Args:
-        whole: marginals of the whole training part.
+        training: marginals of the whole training part.
         deviation: whose standard deviation makes the tolerance: the ``client``'s (the profiling study) or ``global``
             (TabLeak).
         draws: Monte Carlo draws of the random baselines.
     """
 
-    whole: Reference
+    training: Reference
     deviation: Literal["client", "global"] = "client"
     draws: int = 20
     _clients: dict[int, Reference] = field(default_factory=dict, repr=False, compare=False)
@@ -47,30 +47,30 @@ class Evaluator:
         if claim.rows is None or not claim.outcome.scored:
             return {}
         client = self._client(truth.client_rows)
-        sheet = _Sheet(truth, client, self.whole if self.deviation == "global" else client)
+        sheet = _Sheet(truth, client, self.training if self.deviation == "global" else client)
         guess = truth.encoder.decode(claim.rows, truth.statistics, project=knowledge.ranges)
         if claim.ordered:  # nothing to match, for the attack and for those who only guess
             own = np.arange(len(truth.rows))
             values = sheet.measures(ATTACK, guess, own)
             for name, (guesser, _) in GUESSERS.items():
-                values |= sheet.measures(name, guesser(len(truth.rows), client, self.whole, generator), own)
+                values |= sheet.measures(name, guesser(len(truth.rows), client, self.training, generator), own)
             return values
         cost = sheet.cost(guess)
         order = match_rows(cost)
         values = sheet.measures(ATTACK, guess, order) | sheet.diagnostics(guess, cost, order)
         if claim.doubt is not None:
             right = sheet.right(guess, order)
-            guessed = sheet.right(prior(len(truth.rows), client, self.whole, generator), np.arange(len(truth.rows)))
+            guessed = sheet.right(prior(len(truth.rows), client, self.training, generator), np.arange(len(truth.rows)))
             values |= doubt_measures(claim.doubt[order], right, guessed, len(truth.rows.schema.numeric))
         if claim.certified is not None:
             values |= certificates(claim.certified[order], np.asarray(sheet.right(guess, order).all(1)))
         if claim.labels is not None and truth.rows.schema.target.classes:
-            values[Measure(ATTACK, WHOLE, "label_accuracy")] = label_accuracy(claim.labels, truth.rows.target)
+            values[Measure(ATTACK, ALL_COLUMNS, "label_accuracy")] = label_accuracy(claim.labels, truth.rows.target)
         # Matching takes the cube of the rows; a large batch averages over its own rows already.
         draws = int(np.clip(2 * MANY // len(truth.rows), 2, self.draws))
         for name, (guesser, random) in GUESSERS.items():
             rounds = [
-                sheet.measures(name, guesser(len(truth.rows), client, self.whole, generator))
+                sheet.measures(name, guesser(len(truth.rows), client, self.training, generator))
                 for _ in range(draws if random else 1)
             ]
             values |= {key: float(np.mean([scores[key] for scores in rounds])) for key in rounds[0]}
@@ -86,8 +86,8 @@ class Evaluator:
 def certificates(certified: np.ndarray, right: np.ndarray) -> dict[Measure, float]:
     """The share of rows that the attack proved, and how many of those are wrong: a proof that fails is a bug."""
     return {
-        Measure(ATTACK, WHOLE, "certified"): float(certified.mean()),
-        Measure(ATTACK, WHOLE, "certified_wrong"): float((certified & ~right).sum()),
+        Measure(ATTACK, ALL_COLUMNS, "certified"): float(certified.mean()),
+        Measure(ATTACK, ALL_COLUMNS, "certified_wrong"): float((certified & ~right).sum()),
     }
 
 
@@ -154,7 +154,7 @@ class _Sheet:
             "emr_90": (share >= 0.9).mean(),
             "emr_80": (share >= 0.8).mean(),
         }
-        values = {Measure(source, WHOLE, name): float(value) for name, value in scores.items()}
+        values = {Measure(source, ALL_COLUMNS, name): float(value) for name, value in scores.items()}
         names = [column.name for column in (*self.schema.numeric, *self.schema.categorical)]
         values |= {Measure(source, name, "accuracy"): float(right[:, j].mean()) for j, name in enumerate(names)}
         return values
@@ -175,7 +175,7 @@ class _Sheet:
             "likelihood_num": self._likelihood_of_numbers(numbers),
             "likelihood_cat": self._likelihood_of_categories(codes),
         }
-        return {Measure(ATTACK, WHOLE, name): float(value) for name, value in scores.items()}
+        return {Measure(ATTACK, ALL_COLUMNS, name): float(value) for name, value in scores.items()}
 
     def _likelihood_of_numbers(self, numbers: np.ndarray) -> float:
         """Mean log density of the claimed numbers under the client's normal marginals, in units of its deviations."""

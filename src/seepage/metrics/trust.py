@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from seepage.results import ATTACK, BUCKETS, PRIOR, WHOLE, Kind, Measure, places
+from seepage.results import ALL_COLUMNS, ATTACK, BUCKETS, PRIOR, Kind, Measure, places
 
 
 def doubt_measures(doubt: np.ndarray, right: np.ndarray, guessed: np.ndarray, numeric: int) -> dict[Measure, float]:
@@ -26,7 +26,7 @@ def doubt_measures(doubt: np.ndarray, right: np.ndarray, guessed: np.ndarray, nu
         doubts = doubt[:, columns][known]
         if not len(doubts):
             continue
-        values[Measure(ATTACK, WHOLE, "doubt_num" if kind == "numeric" else "doubt_cat")] = float(doubts.mean())
+        values[Measure(ATTACK, ALL_COLUMNS, "doubt_num" if kind == "numeric" else "doubt_cat")] = float(doubts.mean())
         chosen = places(kind, doubts)
         for place, bucket in enumerate(BUCKETS[kind]):
             inside = chosen == place

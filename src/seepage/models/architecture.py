@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 from torch import nn
 
 from seepage._core import InputError
-from seepage.models.functional import Learner, Task, scoped_randomness
+from seepage.models.functional import Learner, LearningTask, scoped_randomness
 
 
 class Architecture(Protocol):
@@ -26,7 +26,7 @@ def make_learner(
     architecture: Architecture,
     numeric: int,
     sizes: tuple[int, ...],
-    task: Task,
+    task: LearningTask,
     classes: int,
     *,
     seed: int,

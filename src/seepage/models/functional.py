@@ -21,7 +21,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from seepage._core import InputError
 
 Parameters = dict[str, Tensor]
-Task = Literal["binary", "multiclass", "regression"]
+LearningTask = Literal["binary", "multiclass", "regression"]
 
 
 @contextmanager
@@ -66,7 +66,7 @@ class Learner:
     """
 
     module: nn.Module
-    task: Task
+    task: LearningTask
     positive_weight: float = 1.0
     _noisy: nn.Module = field(init=False, repr=False)
     _initial: Parameters = field(init=False, repr=False)

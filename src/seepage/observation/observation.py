@@ -53,7 +53,7 @@ class Space:
         standardised: the one-hot entries are standardised too, so a raw 1 is not an input of 1.
         shift, scale: (width,) how raw values become inputs, if the clients use statistics the server knows.
         low, high: (numeric,) the range of every number, in raw units, if it is known.
-        whole: (numeric,) which numbers are whole in raw units, if it is known.
+        integers: (numeric,) which numbers are whole in raw units, if it is known.
     """
 
     layout: Layout
@@ -62,12 +62,12 @@ class Space:
     scale: Tensor | None = None
     low: Tensor | None = None
     high: Tensor | None = None
-    whole: Tensor | None = None
+    integers: Tensor | None = None
 
     @property
     def known(self) -> tuple[Hashable, ...]:
         """Equal for equal spaces: everything that is known of it."""
-        numbers = (self.shift, self.scale, self.low, self.high, self.whole)
+        numbers = (self.shift, self.scale, self.low, self.high, self.integers)
         return (
             self.layout,
             self.standardised,
@@ -78,7 +78,7 @@ class Space:
         """The same space with its numbers on another device."""
         if device == "cpu":
             return self
-        names = ("shift", "scale", "low", "high", "whole")
+        names = ("shift", "scale", "low", "high", "integers")
         known = {name: value.to(device) for name in names if (value := getattr(self, name)) is not None}
         return replace(self, **known)
 

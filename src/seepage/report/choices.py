@@ -15,7 +15,7 @@ ATTACKERS = ("attack", "attack_point")  # coordinates that are the attacker's to
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class ChoiceVerdict:
     """A choice, and the worst that was found there.
 
     Args:
@@ -39,7 +39,7 @@ class Choice:
         return self.worst.level if self.worst else Level.NOT_MEASURED
 
 
-def choices_of(leaks: Sequence[Leak]) -> tuple[Choice, ...]:
+def choices_of(leaks: Sequence[Leak]) -> tuple[ChoiceVerdict, ...]:
     """Every choice, the least leaking first; where an attack broke down, last."""
     groups: dict[tuple[tuple[str, Coordinate], ...], list[Leak]] = {}
     for leak in leaks:
@@ -50,10 +50,10 @@ def choices_of(leaks: Sequence[Leak]) -> tuple[Choice, ...]:
     return tuple(sorted(choices, key=lambda c: (c.worst is None or c.broken > 0, c.worst.rank if c.worst else ())))
 
 
-def _choice(label: str, leaks: Sequence[Leak]) -> Choice:
+def _choice(label: str, leaks: Sequence[Leak]) -> ChoiceVerdict:
     missing = [leak for leak in leaks if not leak.measured]
     broken = sum(leak.result.outcome != Outcome.NOT_APPLICABLE.code for leak in missing)
-    return Choice(
+    return ChoiceVerdict(
         label=label,
         worst=worst_of(leaks),
         tested=len(leaks),
@@ -62,7 +62,7 @@ def _choice(label: str, leaks: Sequence[Leak]) -> Choice:
     )
 
 
-def safest_of(leaks: Sequence[Leak]) -> Choice | None:
+def safest_of(leaks: Sequence[Leak]) -> ChoiceVerdict | None:
     """The least leaking choice; None if there is no other, or none that was measured without a gap."""
     choices = choices_of(leaks)
     first = choices[0] if len(choices) > 1 else None

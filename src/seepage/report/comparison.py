@@ -37,7 +37,7 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
+class ComparedRuns:
     """What differs, the largest change first, and how much only one run has."""
 
     lines: tuple[Line, ...]
@@ -46,10 +46,10 @@ class Compared:
     only_second: int
 
 
-def compared(first: Summary, second: Summary) -> Compared:
+def compared(first: Summary, second: Summary) -> ComparedRuns:
     """Two runs of one study; other pairs are refused with a sentence."""
     both = compare(first, second)
-    return Compared(
+    return ComparedRuns(
         lines=tuple(_line(first.study, each) for each in both.differences[:LIMIT]),
         left_out=max(len(both.differences) - LIMIT, 0),
         only_first=len(both.only_first),

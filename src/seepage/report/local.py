@@ -20,7 +20,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from markupsafe import Markup
 
 from seepage._core import InputError
-from seepage.report.comparison import Compared, compared
+from seepage.report.comparison import ComparedRuns, compared
 from seepage.report.run_state import RunState, reasons, run_state, run_states
 from seepage.report.templates import read, templates
 from seepage.results import Run, read_summary
@@ -144,14 +144,14 @@ class _Handler(BaseHTTPRequestHandler):
                 problem = str(error)
         return self._page("compare.html", names=names, first=first, second=second, compared=both, problem=problem)
 
-    def _compared(self, first: str, second: str) -> Compared:
+    def _compared(self, first: str, second: str) -> ComparedRuns:
         one, two = self._run(first), self._run(second)
         if one is None or two is None:
             raise InputError("Choose two runs of the list.")
         return compared(read_summary(one), read_summary(two))
 
     def _page(
-        self, template: str, **values: str | int | list[str] | RunState | list[RunState] | Compared | None
+        self, template: str, **values: str | int | list[str] | RunState | list[RunState] | ComparedRuns | None
     ) -> None:
         where = {"folder": str(self.server.folder), "here": urlsplit(self.path).path}
         text = templates().get_template(template).render(style=Markup(read("report.css")), **where, **values)

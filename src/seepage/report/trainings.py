@@ -23,7 +23,7 @@ _ELSEWHERE = ("dataset", "guests", "variant")  # what else may tell trainings ap
 
 
 @dataclass(frozen=True, kw_only=True)
-class Training:
+class TrainedDesign:
     """All runs of one setting."""
 
     label: str
@@ -80,12 +80,14 @@ class Training:
         return None if best is None else Interval(best.mean, best.low, best.high)
 
 
-def trainings_of(summary: TrainingSummary) -> tuple[Training, ...]:
+def trainings_of(summary: TrainingSummary) -> tuple[TrainedDesign, ...]:
     """Every setting, named by its design and what else differs."""
     places = [{name: cell.place[name] for name in _ELSEWHERE} for cell in summary.cells]
     names = words.varying(places)
     return tuple(
-        Training(label=", ".join([_name(cell), *(words.coordinate(name, place[name]) for name in names)]), result=cell)
+        TrainedDesign(
+            label=", ".join([_name(cell), *(words.coordinate(name, place[name]) for name in names)]), result=cell
+        )
         for place, cell in zip(places, summary.cells, strict=True)
     )
 

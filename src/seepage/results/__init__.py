@@ -4,20 +4,20 @@ from seepage.results.buckets import BUCKETS, Bucket, Kind, places
 from seepage.results.cells import CELLS, Cell, PropertyCell, RowsCell, TrainingCell, VerticalCell, coordinates
 from seepage.results.interval import Interval, bootstrap
 from seepage.results.reading import parse_summary, read_summary
-from seepage.results.record import ATTACK, BASELINES, PRIOR, WHOLE, Measure, Record
+from seepage.results.record import ALL_COLUMNS, ATTACK, BASELINES, PRIOR, Measure, Record
 from seepage.results.store import Run
 from seepage.results.summary import SCHEMA_VERSION, Summary
 from seepage.results.tasks import TaskDone
 from seepage.results.trials import Trials
 
 __all__ = [
+    "ALL_COLUMNS",
     "ATTACK",
     "BASELINES",
     "BUCKETS",
     "CELLS",
     "PRIOR",
     "SCHEMA_VERSION",
-    "WHOLE",
     "Bucket",
     "Cell",
     "Interval",

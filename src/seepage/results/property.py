@@ -10,7 +10,7 @@ from pydantic import Field
 from seepage.results.cells import Coordinate, PropertyCell, coordinates
 from seepage.results.interval import Interval, bootstrap
 from seepage.results.property_score import calibration_error, property_score, share_score
-from seepage.results.record import ATTACK, WHOLE, Measure
+from seepage.results.record import ALL_COLUMNS, ATTACK, Measure
 from seepage.results.summary import Facts, Result, Summary, envelope, show
 from seepage.results.trials import Trials
 
@@ -117,11 +117,11 @@ class PropertySummary(Summary):
         ]
 
 
-TRUE, NAMED, SURE = (Measure(ATTACK, WHOLE, name) for name in ("true_range", "named_range", "sureness"))
+TRUE, NAMED, SURE = (Measure(ATTACK, ALL_COLUMNS, name) for name in ("true_range", "named_range", "sureness"))
 SHARE, SHARE_LOW, SHARE_HIGH, SHARE_TRUE = (
-    Measure(ATTACK, WHOLE, name) for name in ("share", "share_low", "share_high", "true_share")
+    Measure(ATTACK, ALL_COLUMNS, name) for name in ("share", "share_low", "share_high", "true_share")
 )
-EPOCHS = Measure(ATTACK, WHOLE, "epochs")
+EPOCHS = Measure(ATTACK, ALL_COLUMNS, "epochs")
 
 
 def property_result(trials: Trials) -> PropertyResult:

@@ -10,14 +10,14 @@ from seepage.results.cells import Cell
 ATTACK = "attack"
 PRIOR = "prior"
 BASELINES = (PRIOR, "uniform", "marginal")
-WHOLE = ""  # the scope of a number about all columns together
+ALL_COLUMNS = ""  # the scope of a number about all columns together
 
 
 @dataclass(frozen=True)
 class Measure:
     """The name of a number: whose (``attack`` or a baseline), about what, and which metric.
 
-    ``scope`` is a column's name, ``WHOLE`` for all columns together, or a bucket of doubt (``Bucket.scope``).
+    ``scope`` is a column's name, ``ALL_COLUMNS`` for all columns together, or a bucket of doubt (``Bucket.scope``).
     """
 
     source: str

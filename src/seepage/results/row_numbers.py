@@ -11,13 +11,13 @@ from pydantic import Field
 
 from seepage.results.buckets import BUCKETS, Bucket, Kind
 from seepage.results.interval import Interval, bootstrap
-from seepage.results.record import ATTACK, BASELINES, PRIOR, WHOLE, Measure
-from seepage.results.summary import Column, Facts, Result, envelope
+from seepage.results.record import ALL_COLUMNS, ATTACK, BASELINES, PRIOR, Measure
+from seepage.results.summary import ColumnFacts, Facts, Result, envelope
 from seepage.results.trials import Trials
 
 Guesses = dict[str, Interval | None]
 BEYOND_GUESSING = tuple(
-    (Measure(ATTACK, WHOLE, metric), Measure(name, WHOLE, metric))
+    (Measure(ATTACK, ALL_COLUMNS, metric), Measure(name, ALL_COLUMNS, metric))
     for metric in ("accuracy", "emr")
     for name in BASELINES
 )
@@ -83,23 +83,23 @@ class RowNumbers(Result):
         return name, known[name]
 
 
-def row_numbers(trials: Trials, columns: Sequence[Column]) -> dict[str, object]:
+def row_numbers(trials: Trials, columns: Sequence[ColumnFacts]) -> dict[str, object]:
     """The fields of :class:`RowNumbers` for the trials of a cell."""
     rows = int(trials.rows.sum())
-    metrics = {name: trials.interval(Measure(ATTACK, WHOLE, name)) for name in trials.metrics()}
+    metrics = {name: trials.interval(Measure(ATTACK, ALL_COLUMNS, name)) for name in trials.metrics()}
     gain, emr_gain = _gains(trials)
     known = [value for value in gain.values() if value is not None]
     return envelope(trials) | {
         "exposure": float(trials.heads["exposure"].mean() or 0.0),  # type: ignore[arg-type]
         "rows": rows,
-        "rows_exact": round(float(np.nansum(trials.column(Measure(ATTACK, WHOLE, "emr")) * trials.rows))),
+        "rows_exact": round(float(np.nansum(trials.column(Measure(ATTACK, ALL_COLUMNS, "emr")) * trials.rows))),
         "rows_certified": _certified(trials),
-        "rows_guessed": round(max(trials.over_rows(Measure(name, WHOLE, "emr")) for name in BASELINES) * rows),
+        "rows_guessed": round(max(trials.over_rows(Measure(name, ALL_COLUMNS, "emr")) for name in BASELINES) * rows),
         "metrics": metrics,
         "judged": {"emr": metrics.get("emr"), "gain": min(known, key=_upper, default=None)},
-        "baselines": {name: trials.interval(Measure(name, WHOLE, "accuracy")) for name in BASELINES},
+        "baselines": {name: trials.interval(Measure(name, ALL_COLUMNS, "accuracy")) for name in BASELINES},
         "gain": gain,
-        "emr_baselines": {name: trials.interval(Measure(name, WHOLE, "emr")) for name in BASELINES},
+        "emr_baselines": {name: trials.interval(Measure(name, ALL_COLUMNS, "emr")) for name in BASELINES},
         "emr_gain": emr_gain,
         "doubt": tuple(entry for kind in BUCKETS.values() for bucket in kind if (entry := _bucket(trials, bucket))),
         "columns": tuple(_column(trials, column) for column in columns),
@@ -119,13 +119,13 @@ def _upper(interval: Interval) -> float:
 
 
 def _certified(trials: Trials) -> int | None:
-    measure = Measure(ATTACK, WHOLE, "certified")
+    measure = Measure(ATTACK, ALL_COLUMNS, "certified")
     if not trials.has(measure):
         return None
     return round(float(np.nansum(trials.column(measure) * trials.rows)))
 
 
-def _column(trials: Trials, column: Column) -> ColumnNumbers:
+def _column(trials: Trials, column: ColumnFacts) -> ColumnNumbers:
     numbers = {source: trials.interval(Measure(source, column.name, "accuracy")) for source in (ATTACK, *BASELINES)}
     return ColumnNumbers(
         name=column.name, kind=column.kind, cardinality=column.cardinality, sensitive=column.sensitive, **numbers

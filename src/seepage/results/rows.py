@@ -9,7 +9,7 @@ from pydantic import Field, JsonValue
 
 from seepage.results.cells import Coordinate, RowsCell, coordinates
 from seepage.results.row_numbers import BEYOND_GUESSING, RowNumbers, row_numbers
-from seepage.results.summary import Column, Facts, Summary, show
+from seepage.results.summary import ColumnFacts, Facts, Summary, show
 from seepage.results.trials import Trials
 
 
@@ -77,7 +77,7 @@ class Promise(Facts):
     sampling_rate: Annotated[float, Field(description="share of its rows behind each")]
 
 
-class Part(Facts):
+class PartVerdict(Facts):
     """A part of the attacks: whether it can work, and why."""
 
     what: str
@@ -97,7 +97,7 @@ class Applicability(Facts):
     rows: Annotated[int, Field(description="behind one update; of the client with the fewest")]
     steps: Annotated[int, Field(description="local steps behind one update")]
     stops: Annotated[str, Field(description="what would end exact reading")]
-    findings: tuple[Part, ...]
+    findings: tuple[PartVerdict, ...]
 
 
 class RevealedRow(Facts):
@@ -144,7 +144,7 @@ def read(result: RowNumbers) -> list[str]:
     ]
 
 
-def rows_results(every: Sequence[Trials], columns: Sequence[Column]) -> tuple[RowsResult, ...]:
+def rows_results(every: Sequence[Trials], columns: Sequence[ColumnFacts]) -> tuple[RowsResult, ...]:
     """One entry per cell."""
     Trials.resample(every, BEYOND_GUESSING)
     return tuple(RowsResult.model_validate(coordinates(trials.cell) | row_numbers(trials, columns)) for trials in every)

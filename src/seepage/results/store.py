@@ -34,7 +34,7 @@ import polars as pl
 from pydantic import JsonValue, ValidationError
 
 from seepage._core import DiskFull, InputError
-from seepage._core.files import digest, told_if_full, write_whole
+from seepage._core.files import digest, told_if_full, write_atomically
 from seepage.results.record import Record
 from seepage.results.tasks import TaskDone
 from seepage.results.trials import Trials
@@ -104,7 +104,7 @@ class Run:
     def write(self, name: str, content: str | bytes) -> Path:
         """Write a file whole or not at all."""
         try:
-            return write_whole(self.path / name, content)
+            return write_atomically(self.path / name, content)
         except DiskFull as error:
             raise DiskFull(f"{error} Make room and continue with --out {self.path}.") from None
 

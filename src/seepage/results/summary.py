@@ -28,7 +28,7 @@ class Facts(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Column(Facts):
+class ColumnFacts(Facts):
     """An input column: its name and size, never a value."""
 
     name: str
@@ -53,7 +53,7 @@ class Dataset(Facts):
     rows: int
     target: str
     task: str
-    columns: tuple[Column, ...] = ()
+    columns: tuple[ColumnFacts, ...] = ()
     dropped: tuple[LeftOut, ...] = ()
     notes: Annotated[tuple[str, ...], Field(description="how the table came, if there is something to say")] = ()
     digest: Annotated[str, Field(description="equal for equal rows with an equal schema")] = ""
@@ -82,7 +82,7 @@ def _over_settings(lists: Sequence[Sequence[str]]) -> tuple[str, ...]:
     return (*everywhere, *(f"In some settings: {sentence[0].lower()}{sentence[1:]}" for sentence in some))
 
 
-class Variant(Facts):
+class VariantSettings(Facts):
     """One setting of everything that is not a coordinate of a cell."""
 
     name: str
@@ -157,7 +157,7 @@ class Summary(Facts):
     command: Annotated[str, Field(description="the command line that repeats it")]
     dataset: Dataset
     threat_model: ThreatModel
-    variants: Annotated[tuple[Variant, ...], Field(description="only of a plan with a grid or cases")] = ()
+    variants: Annotated[tuple[VariantSettings, ...], Field(description="only of a plan with a grid or cases")] = ()
     not_tested: Annotated[tuple[str, ...], Field(description="what this run says nothing about")] = ()
     not_run: Annotated[tuple[NotRun, ...], Field(description="tasks of the plan that gave no number")] = ()
     cells: tuple[Result, ...]

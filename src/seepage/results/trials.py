@@ -12,7 +12,7 @@ import polars as pl
 
 from seepage.results.cells import CELLS, Cell, coordinates
 from seepage.results.interval import Interval, bootstrap_columns
-from seepage.results.record import ATTACK, WHOLE, Measure, Record
+from seepage.results.record import ALL_COLUMNS, ATTACK, Measure, Record
 
 _NAMES = ("source", "scope", "metric")
 HEADS = ("repeat", "client", "round", "exposure", "rows", "outcome", "seconds", "note")
@@ -178,7 +178,7 @@ class Trials:
 
     def metrics(self) -> list[str]:
         """What was measured of the attack as a whole."""
-        return list(dict.fromkeys(m.metric for m in self.measures if m.source == ATTACK and m.scope == WHOLE))
+        return list(dict.fromkeys(m.metric for m in self.measures if m.source == ATTACK and m.scope == ALL_COLUMNS))
 
     def interval(self, measure: Measure) -> Interval | None:
         place = self._places.get(measure)

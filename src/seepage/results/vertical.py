@@ -12,7 +12,7 @@ from seepage.results.interval import Interval
 from seepage.results.record import ATTACK, Measure
 from seepage.results.row_numbers import BEYOND_GUESSING, RowNumbers, row_numbers
 from seepage.results.rows import READ, RevealedRow, read
-from seepage.results.summary import Column, Facts, Summary
+from seepage.results.summary import ColumnFacts, Facts, Summary
 from seepage.results.trials import Trials
 
 
@@ -94,7 +94,7 @@ class VerticalSummary(Summary):
 _TOLD_APART = ("dataset", "attack_point", "defense", "variant")
 
 
-def vertical_results(every: Sequence[Trials], columns: Sequence[Column]) -> tuple[VerticalResult, ...]:
+def vertical_results(every: Sequence[Trials], columns: Sequence[ColumnFacts]) -> tuple[VerticalResult, ...]:
     """One entry per cell."""
     Trials.resample(every, BEYOND_GUESSING)
     return tuple(

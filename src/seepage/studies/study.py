@@ -18,7 +18,7 @@ from seepage._core import Progress, silent
 from seepage.data.request import Request
 from seepage.plans.options import Settings
 from seepage.results import Cell, Record, Summary, Trials
-from seepage.results.summary import Column, Dataset, ThreatModel
+from seepage.results.summary import ColumnFacts, Dataset, ThreatModel
 
 
 class Opened(Protocol):
@@ -114,7 +114,7 @@ class Found:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class VariantTrials:
     """What one variant of a plan gave.
 
     Args:
@@ -128,7 +128,7 @@ class Part:
     variant: str
     settings: Any
     source: Any
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnFacts, ...]
     trials: tuple[Trials, ...]
 
 
@@ -144,7 +144,7 @@ class Gathered:
     """
 
     head: Mapping[str, Any]
-    parts: tuple[Part, ...]
+    parts: tuple[VariantTrials, ...]
     facts: Mapping[str, list[dict[str, JsonValue]]]
     revealed: tuple[dict[str, JsonValue], ...] = ()
 

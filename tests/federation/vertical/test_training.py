@@ -20,13 +20,13 @@ from seepage.federation.vertical import (
     Failures,
     Federation,
     Guest,
+    Instruction,
     Kind,
     Message,
     PartyError,
     Phase,
     SilentPartyError,
     Stamp,
-    Task,
     Traffic,
     Training,
     make_design,
@@ -212,7 +212,7 @@ def test_a_guest_that_never_comes_back_stops_the_run_and_the_state_is_there(tmp_
     answer = made.guests[1].respond
 
     def hang(message: Message) -> Message:
-        if message.stamp.epoch >= 2 and message.task == Task.COMPUTE:
+        if message.stamp.epoch >= 2 and message.task == Instruction.COMPUTE:
             never.wait(30)
         return answer(message)
 
@@ -227,32 +227,34 @@ def test_a_guest_that_never_comes_back_stops_the_run_and_the_state_is_there(tmp_
 
 def test_messages_of_the_wrong_batch_kind_or_shape_name_the_party() -> None:
     stamp = Stamp(Phase.FINETUNING, 1, 2)
-    good = Message("shop", "host", Task.COMPUTE, stamp, {Kind.INTERMEDIATE: torch.zeros(4, 3)})
-    assert len(opened(good, Task.COMPUTE, stamp, {Kind.INTERMEDIATE: (4, 3)})) == 1
+    good = Message("shop", "host", Instruction.COMPUTE, stamp, {Kind.INTERMEDIATE: torch.zeros(4, 3)})
+    assert len(opened(good, Instruction.COMPUTE, stamp, {Kind.INTERMEDIATE: (4, 3)})) == 1
     with pytest.raises(PartyError, match=r"'shop' sent a message of fine-tuning epoch 1 batch 2; the host is at"):
-        opened(good, Task.COMPUTE, Stamp(Phase.FINETUNING, 1, 3), {Kind.INTERMEDIATE: (4, 3)})
+        opened(good, Instruction.COMPUTE, Stamp(Phase.FINETUNING, 1, 3), {Kind.INTERMEDIATE: (4, 3)})
     with pytest.raises(PartyError, match=r"'shop' sent intermediate results of shape \(4, 3\); expected \(4, 5\)"):
-        opened(good, Task.COMPUTE, stamp, {Kind.INTERMEDIATE: (4, 5)})
+        opened(good, Instruction.COMPUTE, stamp, {Kind.INTERMEDIATE: (4, 5)})
     with pytest.raises(PartyError, match=r"'shop' sent intermediate results; expected: losses"):
-        opened(good, Task.COMPUTE, stamp, {Kind.LOSS: (1,)})
+        opened(good, Instruction.COMPUTE, stamp, {Kind.LOSS: (1,)})
     with pytest.raises(PartyError, match=r"'shop' sent 'compute' where 'rebuild' was expected"):
-        opened(good, Task.REBUILD, stamp, {})
+        opened(good, Instruction.REBUILD, stamp, {})
 
 
 def test_a_guest_refuses_gradients_of_another_batch_and_rows_it_does_not_have() -> None:
     guest: Guest = federation().guests[0]
     ids = {Kind.BATCH_IDS: torch.arange(4)}
-    guest.respond(Message("host", "guest0", Task.COMPUTE, Stamp(Phase.FINETUNING, 0, 0), ids))
+    guest.respond(Message("host", "guest0", Instruction.COMPUTE, Stamp(Phase.FINETUNING, 0, 0), ids))
     late = {Kind.GRADIENT: torch.zeros(4, 3)}
     with pytest.raises(PartyError, match="'guest0' got 'learn' for fine-tuning epoch 0 batch 1"):
-        guest.respond(Message("host", "guest0", Task.LEARN, Stamp(Phase.FINETUNING, 0, 1), late))
+        guest.respond(Message("host", "guest0", Instruction.LEARN, Stamp(Phase.FINETUNING, 0, 1), late))
     with pytest.raises(PartyError, match="of shape"):
         guest.respond(
-            Message("host", "guest0", Task.LEARN, Stamp(Phase.FINETUNING, 0, 0), {Kind.GRADIENT: torch.zeros(2, 3)})
+            Message(
+                "host", "guest0", Instruction.LEARN, Stamp(Phase.FINETUNING, 0, 0), {Kind.GRADIENT: torch.zeros(2, 3)}
+            )
         )
     many = {Kind.BATCH_IDS: torch.tensor([ROWS])}
     with pytest.raises(PartyError, match="does not have"):
-        guest.respond(Message("host", "guest0", Task.COMPUTE, Stamp(Phase.FINETUNING, 0, 0), many))
+        guest.respond(Message("host", "guest0", Instruction.COMPUTE, Stamp(Phase.FINETUNING, 0, 0), many))
 
 
 def test_bytes_are_what_the_shapes_say() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from seepage.report import render
 from seepage.report.sections.method import method
-from seepage.results.summary import Variant
+from seepage.results.summary import VariantSettings
 from tests.report.example import Reader, a_summary, a_vertical_summary
 
 
@@ -19,6 +19,6 @@ def test_rows_of_clients_are_matched_and_people_are_not() -> None:
 
 def test_several_deviations_are_all_told() -> None:
     variants = [
-        Variant(name=name, dataset="clinic", settings={"deviation": name}) for name in ("client", "global")
+        VariantSettings(name=name, dataset="clinic", settings={"deviation": name}) for name in ("client", "global")
     ]  # fmt: skip
     assert "(in some settings: of the whole data set's" in method(a_summary(variants=variants)).deviation

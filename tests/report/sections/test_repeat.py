@@ -7,7 +7,7 @@ import pytest
 from seepage.report import render
 from seepage.report.sections.repeat import repeat
 from seepage.results import Summary
-from seepage.results.summary import Variant
+from seepage.results.summary import VariantSettings
 from tests.report.example import Reader, a_summary, every_study
 
 
@@ -23,8 +23,8 @@ def test_every_page_can_be_repeated(summary: Summary) -> None:
 
 def test_variants_and_all_seeds_are_told() -> None:
     variants = [
-        Variant(name="", dataset="clinic", settings={}),
-        Variant(name="seed=8", dataset="adult", settings={"seed": 8, "schema": {"categories": ["SECRET"]}}),
+        VariantSettings(name="", dataset="clinic", settings={}),
+        VariantSettings(name="seed=8", dataset="adult", settings={"seed": 8, "schema": {"categories": ["SECRET"]}}),
     ]
     summary = a_summary(variants=variants)
     assert dict(repeat(summary).about)["Seed"] == "7, 8"

@@ -16,13 +16,13 @@ from seepage._core import Outcome
 from seepage.attacks.exact.certificate import LIMIT, SAME, Rows, certify, distances, exhausted
 from seepage.attacks.exact.closed import Cells, read_single
 from seepage.attacks.exact.handover import smaller
+from seepage.attacks.exact.integers import integer_members
 from seepage.attacks.exact.joint import best_set
 from seepage.attacks.exact.presence import State, presence_of
 from seepage.attacks.exact.reasons import reason
 from seepage.attacks.exact.search import Leaves, span_search
 from seepage.attacks.exact.single import misses, polish, pull
 from seepage.attacks.exact.view import View, view_of
-from seepage.attacks.exact.whole import whole_members
 from seepage.attacks.exact.zeros import completed, duals_of, rows_from, with_weak, without_duals
 from seepage.attacks.inversion import Runs
 from seepage.observation import Claim, Observation
@@ -187,7 +187,7 @@ class Case:
         if not leaves.free or self.view.single:
             return leaves.codes, numbers
         near = self._misfit(self.view.rows_of(leaves.codes, numbers)).argsort()[: 2 * self.total]
-        places, members = whole_members(self.view, leaves.family, numbers[near])
+        places, members = integer_members(self.view, leaves.family, numbers[near])
         if not len(members):
             steps = torch.linspace(-2, 2, 9).double()
             scales = leaves.family / leaves.family.abs().amax(1, keepdim=True).clamp(min=1e-12)

@@ -31,11 +31,11 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from seepage.attacks.exact.integers import put_integers
 from seepage.attacks.exact.search import Leaves
 from seepage.attacks.exact.single import misses, number_errors, polish, slopes_by_numbers
 from seepage.attacks.exact.span import Span
 from seepage.attacks.exact.view import View
-from seepage.attacks.exact.whole import put_whole
 
 LIMIT = 6.0  # distance to a span in units of the expected error; true records stay below 3.5 in all trials
 DIGITS = 14.0  # decimal digits of evidence; less than 1e6 rows are tried against it
@@ -97,7 +97,7 @@ def certify(view: View, codes: Tensor, numbers: Tensor) -> Rows:
     if not len(keep):
         return nothing(view)
     codes, numbers = codes[keep], numbers[keep]
-    numbers, held, fits = put_whole(view, codes, numbers, tolerances(view, view.rows_of(codes, numbers)))
+    numbers, held, fits = put_integers(view, codes, numbers, tolerances(view, view.rows_of(codes, numbers)))
     told = accepted(view, codes, numbers)
     sound = (fits & (told.copies > 0)).nonzero()[:, 0]
     evident = _evident(view, codes[sound], numbers[sound], told.labels[sound], told.equations, held[sound])

@@ -59,7 +59,7 @@ class View:
         codes: for each categorical column, (categories, entries) the inputs that stand for them.
         low, high: (numeric,) bounds of the numbers as inputs.
         allowed: for each categorical column, (categories,) whether anybody may have it.
-        whole: (numeric,) numbers that are whole in raw units, where the attacker knows that and the units.
+        integers: (numeric,) numbers that are whole in raw units, where the attacker knows that and the units.
         compressed: entries were left out or rounded to few values. The error of that is no noise and cannot be
             measured, so nothing is certified.
         bent: for each layer, how far its inputs and its slopes are from an affine function of the row, as a share of
@@ -81,7 +81,7 @@ class View:
     low: Tensor
     high: Tensor
     allowed: tuple[Tensor, ...]
-    whole: Tensor
+    integers: Tensor
     compressed: bool
     bent: tuple[tuple[float, float], ...] = ()
 
@@ -202,7 +202,7 @@ def view_of(observation: Observation) -> View:
         low=low,
         high=high,
         allowed=allowed,
-        whole=whole_numbers(space),
+        integers=integer_columns(space),
         compressed=is_compressed(observation.update),
     )
     spans = view.fresh_spans()
@@ -216,11 +216,11 @@ def view_of(observation: Observation) -> View:
     return replace(view, bent=_bent(view))
 
 
-def whole_numbers(space: Space) -> Tensor:
+def integer_columns(space: Space) -> Tensor:
     """(numeric,) which numbers are whole, as far as it helps: their raw units must be known too."""
-    if space.whole is None or space.shift is None or space.scale is None:
+    if space.integers is None or space.shift is None or space.scale is None:
         return torch.zeros(space.layout.numeric, dtype=torch.bool)
-    return space.whole
+    return space.integers
 
 
 def is_compressed(update: Parameters) -> bool:

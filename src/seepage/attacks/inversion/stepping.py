@@ -17,7 +17,7 @@ from seepage.models import Learner, Parameters, Traced
 from seepage.observation import Exchange, Observation, Space
 
 
-class Recipe(Protocol):
+class StepRecipe(Protocol):
     """What of an attack decides its step. Equal recipes have the same step."""
 
     @property
@@ -41,7 +41,7 @@ def make_scene(learner: Learner, space: Space, exchange: Exchange, shared: bool)
 
 @lru_cache(maxsize=8)
 def recorded_step(
-    attack: Recipe, learner: Learner, space: Space, exchange: Exchange, shared: bool, extra: int, kept: int
+    attack: StepRecipe, learner: Learner, space: Space, exchange: Exchange, shared: bool, extra: int, kept: int
 ) -> Callable[..., None]:
     """One step for observations of this kind; kept, because the points of a training run are attacked one by one."""
     recorder = partial(Traced, compiled=attack.compile == "yes")

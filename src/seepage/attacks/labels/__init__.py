@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from seepage.attacks.labels.automatic import Automatic
+from seepage.attacks.labels.automatic import AutomaticRestorer
 from seepage.attacks.labels.counts import Counts
 from seepage.attacks.labels.geng import Geng
 from seepage.attacks.labels.idlg import IDLG
@@ -12,11 +12,11 @@ from seepage.attacks.labels.yin import Yin
 
 RESTORERS: dict[str, Callable[[], Restorer]] = {
     "idlg": IDLG,
-    "auto": Automatic,
+    "auto": AutomaticRestorer,
     "yin": Yin,
     "geng": Geng,
     "counts": Counts,
     "regression": Regression,
 }
 
-__all__ = ["IDLG", "RESTORERS", "Automatic", "Counts", "Geng", "Regression", "Restored", "Restorer", "Yin"]
+__all__ = ["IDLG", "RESTORERS", "AutomaticRestorer", "Counts", "Geng", "Regression", "Restored", "Restorer", "Yin"]

@@ -13,7 +13,7 @@ from seepage.observation import Observation
 
 
 @dataclass(frozen=True, kw_only=True)
-class Automatic:
+class AutomaticRestorer:
     """Class counts for classes; for numbers the closed form of a single row.
 
     The targets of several rows are left open: all would be given their mean, and an attack that moves targets with the

@@ -101,7 +101,7 @@ class NLL:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Interval:
+class MiddleOfRange:
     """A sigmoid is fitted to the middle of the true class by squared error, and read by the range it falls into.
 
     The thesis has no probabilities. Ours say that the error is normal, with one class as its deviation at
@@ -259,9 +259,9 @@ class Share:
         return outputs[:, 0].sigmoid(), (outputs[:, 1] - 2).clamp(*_LOG_DEVIATION).exp()
 
 
-LOSSES: dict[str, type[NLL] | type[Interval] | type[SOR] | type[CORAL] | type[CORN] | type[Share]] = {
+LOSSES: dict[str, type[NLL] | type[MiddleOfRange] | type[SOR] | type[CORAL] | type[CORN] | type[Share]] = {
     "nll": NLL,
-    "interval": Interval,
+    "interval": MiddleOfRange,
     "sor": SOR,
     "coral": CORAL,
     "corn": CORN,

@@ -8,7 +8,7 @@ from seepage.federation.vertical.estimator import DESIGNS, TabVFLClassifier, mak
 from seepage.federation.vertical.failures import METHODS, Failures
 from seepage.federation.vertical.guest import Guest
 from seepage.federation.vertical.host import Host
-from seepage.federation.vertical.messages import Kind, Message, PartyError, Phase, SilentPartyError, Stamp, Task
+from seepage.federation.vertical.messages import Instruction, Kind, Message, PartyError, Phase, SilentPartyError, Stamp
 from seepage.federation.vertical.rows import AlignedRows
 from seepage.federation.vertical.schedule import Epoch, History, Training
 from seepage.federation.vertical.state import Checkpoint
@@ -31,6 +31,7 @@ __all__ = [
     "History",
     "Host",
     "InProcess",
+    "Instruction",
     "Kind",
     "LocalEncoders",
     "LocalTabNets",
@@ -41,7 +42,6 @@ __all__ = [
     "Stamp",
     "TabVFL",
     "TabVFLClassifier",
-    "Task",
     "Threads",
     "Traffic",
     "Training",

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from seepage._core import Streams
-from seepage.federation.vertical.messages import Kind, Message, PartyError, Phase, Stamp, Task
+from seepage.federation.vertical.messages import Instruction, Kind, Message, PartyError, Phase, Stamp
 from seepage.federation.vertical.party import Learning, batches
 from seepage.federation.vertical.schedule import Training
 from seepage.models.tabnet_split import obfuscated
@@ -50,14 +50,14 @@ class Guest:
         self.learning = Learning({"bottom": bottom, "rebuild": rebuild}, training.rate, training.clip)
         self._bottom, self._rebuild = bottom, rebuild
         self._pending: _Pending | None = None
-        self._answers: dict[Task, Callable[[Message], Message]] = {
-            Task.COMPUTE: self._compute,
-            Task.REBUILD: self._rebuilt,
-            Task.LEARN: self._learn,
-            Task.PRETRAIN: self._pretrain,
-            Task.BEGIN: self._begin,
-            Task.REMEMBER: self._remember,
-            Task.RECALL: self._recall,
+        self._answers: dict[Instruction, Callable[[Message], Message]] = {
+            Instruction.COMPUTE: self._compute,
+            Instruction.REBUILD: self._rebuilt,
+            Instruction.LEARN: self._learn,
+            Instruction.PRETRAIN: self._pretrain,
+            Instruction.BEGIN: self._begin,
+            Instruction.REMEMBER: self._remember,
+            Instruction.RECALL: self._recall,
         }
 
     def load(self, columns: Tensor) -> None:

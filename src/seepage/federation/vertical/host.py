@@ -13,7 +13,16 @@ from torch import Tensor
 from seepage.federation.vertical.channel import Channel
 from seepage.federation.vertical.designs import Top, final_mapping
 from seepage.federation.vertical.failures import Cache
-from seepage.federation.vertical.messages import Kind, Message, PartyError, Phase, SilentPartyError, Stamp, Task, opened
+from seepage.federation.vertical.messages import (
+    Instruction,
+    Kind,
+    Message,
+    PartyError,
+    Phase,
+    SilentPartyError,
+    Stamp,
+    opened,
+)
 from seepage.federation.vertical.party import Learning
 from seepage.federation.vertical.schedule import Training
 
@@ -72,11 +81,11 @@ class Host:
         """Names of the guests."""
         return self._channel.guests
 
-    def tell(self, task: Task, stamp: Stamp) -> None:
+    def tell(self, task: Instruction, stamp: Stamp) -> None:
         """Tell all guests that are there; the host does the same itself."""
         own = self.learning
-        {Task.BEGIN: own.restart, Task.REMEMBER: own.remember, Task.RECALL: own.recall}[task]()
-        if task == Task.BEGIN:
+        {Instruction.BEGIN: own.restart, Instruction.REMEMBER: own.remember, Instruction.RECALL: own.recall}[task]()
+        if task == Instruction.BEGIN:
             self.cache.clear()
         for guest in self.guests:
             self._ask(guest, task, stamp, {})
@@ -91,13 +100,13 @@ class Host:
         total, outputs, gradients = 0.0, [], []
         for place in gathered.present:
             chunk = chunks[place]
-            answer = self._ask(self.guests[place], Task.REBUILD, stamp, {Kind.CHUNK: chunk.detach()})
+            answer = self._ask(self.guests[place], Instruction.REBUILD, stamp, {Kind.CHUNK: chunk.detach()})
             if answer is None:
                 continue
             shapes: dict[Kind, tuple[int, ...]] = {Kind.LOSS: (1,)}
             if training:
                 shapes[Kind.GRADIENT] = tuple(chunk.shape)
-            loss, *gradient = opened(answer, Task.REBUILD, stamp, shapes)
+            loss, *gradient = opened(answer, Instruction.REBUILD, stamp, shapes)
             total += _finite(float(loss), self.guests[place], stamp)
             outputs += [chunk] if training else []
             gradients += gradient
@@ -122,8 +131,10 @@ class Host:
 
     def local_epoch(self, rows: Tensor, stamp: Stamp) -> float:
         """Let every guest pretrain on its own for an epoch; the sum of their losses."""
-        answers = [self._ask(guest, Task.PRETRAIN, stamp, {Kind.BATCH_IDS: rows.int()}) for guest in self.guests]
-        losses = {each.sender: opened(each, Task.PRETRAIN, stamp, {Kind.LOSS: (1,)})[0] for each in answers if each}
+        answers = [self._ask(guest, Instruction.PRETRAIN, stamp, {Kind.BATCH_IDS: rows.int()}) for guest in self.guests]
+        losses = {
+            each.sender: opened(each, Instruction.PRETRAIN, stamp, {Kind.LOSS: (1,)})[0] for each in answers if each
+        }
         return sum(_finite(float(loss), name, stamp) for name, loss in losses.items())
 
     def latent(self, rows: Tensor, absent: Set[str] = frozenset()) -> Tensor:
@@ -149,14 +160,14 @@ class Host:
         for place, guest in enumerate(self.guests):
             width = self._top.value_width(place, stamp.phase)
             gone = guest in absent or guest in self.lost
-            answer = None if gone else self._ask(guest, Task.COMPUTE, stamp, {Kind.BATCH_IDS: ids})
+            answer = None if gone else self._ask(guest, Instruction.COMPUTE, stamp, {Kind.BATCH_IDS: ids})
             if answer is None:
                 value, mask = self.cache.get(guest, rows, width)
             else:
                 shapes: dict[Kind, tuple[int, ...]] = {Kind.INTERMEDIATE: (len(rows), width)}
                 if masked:
                     shapes[Kind.MASK] = (len(rows), width)
-                value, *sent = opened(answer, Task.COMPUTE, stamp, shapes)
+                value, *sent = opened(answer, Instruction.COMPUTE, stamp, shapes)
                 mask = sent[0] if sent else torch.zeros(len(rows), width, dtype=torch.bool)
                 self.cache.put(guest, rows, value, sent[0] if sent else None)
                 value = value.requires_grad_(stamp.training)
@@ -171,9 +182,9 @@ class Host:
         for place in gathered.present:
             gradient = gathered.values[place].grad
             if gradient is not None:
-                self._ask(self.guests[place], Task.LEARN, stamp, {Kind.GRADIENT: gradient})
+                self._ask(self.guests[place], Instruction.LEARN, stamp, {Kind.GRADIENT: gradient})
 
-    def _ask(self, guest: str, task: Task, stamp: Stamp, payload: dict[Kind, Tensor]) -> Message | None:
+    def _ask(self, guest: str, task: Instruction, stamp: Stamp, payload: dict[Kind, Tensor]) -> Message | None:
         """The answer, or None if the guest is silent; it is not asked again in this epoch."""
         if guest in self.lost:
             return None

@@ -22,7 +22,7 @@ class Kind(StrEnum):
     GRADIENT = "gradients"
 
 
-class Task(StrEnum):
+class Instruction(StrEnum):
     """What the host asks of a guest."""
 
     COMPUTE = "compute"  # batch ids -> intermediate results (and masks while pretraining)
@@ -72,7 +72,7 @@ class Message:
 
     sender: str
     receiver: str
-    task: Task
+    task: Instruction
     stamp: Stamp
     payload: Mapping[Kind, Tensor] = field(default_factory=dict)
 
@@ -94,7 +94,7 @@ class SilentPartyError(PartyError):
     """A party did not answer in time."""
 
 
-def opened(message: Message, task: Task, stamp: Stamp, shapes: Mapping[Kind, tuple[int, ...]]) -> list[Tensor]:
+def opened(message: Message, task: Instruction, stamp: Stamp, shapes: Mapping[Kind, tuple[int, ...]]) -> list[Tensor]:
     """The tensors of a message after a check of its task, its batch, its kinds and their shapes."""
     found = f"{message.sender!r} sent"
     if message.task != task:

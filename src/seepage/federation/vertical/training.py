@@ -15,7 +15,7 @@ from seepage.federation.vertical.designs import Built, Design
 from seepage.federation.vertical.failures import Cache, Failures
 from seepage.federation.vertical.guest import Guest
 from seepage.federation.vertical.host import EVALUATED, Host
-from seepage.federation.vertical.messages import Phase, SilentPartyError, Stamp, Task
+from seepage.federation.vertical.messages import Instruction, Phase, SilentPartyError, Stamp
 from seepage.federation.vertical.party import batches
 from seepage.federation.vertical.rows import AlignedRows
 from seepage.federation.vertical.schedule import Epoch, History, Training
@@ -112,7 +112,7 @@ class Federation:
             if not limit or (phase == Phase.PRETRAINING and self.history.of(Phase.FINETUNING)):
                 continue
             if done == 0:
-                self.host.tell(Task.BEGIN, Stamp(phase, 0, 0))
+                self.host.tell(Instruction.BEGIN, Stamp(phase, 0, 0))
             for epoch in range(done, limit):
                 if self.history.stopped(phase, self.training.patience):
                     break
@@ -125,7 +125,7 @@ class Federation:
                 note = f"validation {last.validation:.4f}, best {best.validation:.4f} at {best.number + 1}"
                 progress(phase.value, epoch + 1, limit, note)
             self.host.lost.clear()
-            self.host.tell(Task.RECALL, Stamp(phase, 0, 0))
+            self.host.tell(Instruction.RECALL, Stamp(phase, 0, 0))
         return self.history
 
     def _epoch(self, phase: Phase, epoch: int, rows: Tensor, held_out: Tensor) -> None:
@@ -150,7 +150,7 @@ class Federation:
         self.history.epochs.append(Epoch(phase.value, epoch, loss, validation, seconds, gone))
         best = self.history.best(phase)
         if self.training.patience and best is not None and best.number == epoch:
-            self.host.tell(Task.REMEMBER, Stamp(phase, epoch, 0))
+            self.host.tell(Instruction.REMEMBER, Stamp(phase, epoch, 0))
 
     def _check_alive(self) -> None:
         """Stop when a guest has been silent for many epochs in a row; the state is saved already."""

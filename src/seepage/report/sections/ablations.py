@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from seepage.report.section import Section
-from seepage.report.trainings import Training, design_of, trainings_of
+from seepage.report.trainings import TrainedDesign, design_of, trainings_of
 from seepage.results import Interval
 from seepage.results.training import TrainingSummary
 
@@ -53,7 +53,7 @@ def ablations(summary: TrainingSummary) -> Ablations | None:
     return Ablations(tuple(every)) if every else None
 
 
-def _base(training: Training, trainings: Sequence[Training]) -> Training | None:
+def _base(training: TrainedDesign, trainings: Sequence[TrainedDesign]) -> TrainedDesign | None:
     """The complete design that this one is a change of."""
     result = training.result
     if training.complete and result.design not in WITHOUT:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from seepage.report.figure import Figure, axis, curve, dotted, error_bars, line_color, means, numbers, text
 from seepage.report.section import Section
-from seepage.report.trainings import Training, design_of, trainings_of
+from seepage.report.trainings import TrainedDesign, design_of, trainings_of
 from seepage.results.training import TrainingSummary
 
 
@@ -15,7 +15,7 @@ from seepage.results.training import TrainingSummary
 class Absences:
     """Trainings with absent guests."""
 
-    trainings: tuple[Training, ...]
+    trainings: tuple[TrainedDesign, ...]
     figure: Figure | None
 
 
@@ -26,9 +26,9 @@ def absences(summary: TrainingSummary) -> Absences | None:
     return Absences(failing, _figure(failing, trainings)) if failing else None
 
 
-def _figure(failing: Sequence[Training], trainings: Sequence[Training]) -> Figure | None:
+def _figure(failing: Sequence[TrainedDesign], trainings: Sequence[TrainedDesign]) -> Figure | None:
     """F1 over the share of absent guests, one line for every design and way to stand in."""
-    lines: dict[str, list[Training]] = {}
+    lines: dict[str, list[TrainedDesign]] = {}
     for training in failing:
         if training.quality("honest"):
             result = training.result

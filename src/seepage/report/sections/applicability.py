@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from seepage.report import words
 from seepage.report.section import Section
-from seepage.results.rows import Applicability, Part, RowsSummary
+from seepage.results.rows import Applicability, PartVerdict, RowsSummary
 
 MANY = 2  # reasons of more choices than this are folded away; the table of verdicts stays
 _CHOICE = ("dataset", "protocol", "model", "batch_size", "defense", "variant")
@@ -20,7 +20,7 @@ class Possibility:
 
     label: str
     behind: str
-    parts: tuple[Part, ...]
+    parts: tuple[PartVerdict, ...]
     stops: str
 
 
@@ -36,7 +36,7 @@ class Possibilities:
         """Whether the reasons are hidden until somebody asks for them."""
         return len(self.choices) > MANY
 
-    def badge(self, part: Part) -> str:
+    def badge(self, part: PartVerdict) -> str:
         """The colour of a verdict."""
         return _BADGES.get(part.verdict, "")
 

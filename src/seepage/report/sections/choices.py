@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from seepage.report.choices import Choice, choices_of
+from seepage.report.choices import ChoiceVerdict, choices_of
 from seepage.report.leaks import ReadRows, leaks_of
 from seepage.report.section import Section
 from seepage.results.rows import RowsSummary
@@ -15,7 +15,7 @@ from seepage.results.vertical import VerticalSummary
 class Choices:
     """All choices; one alone cannot be compared."""
 
-    every: tuple[Choice, ...]
+    every: tuple[ChoiceVerdict, ...]
 
 
 def choices(summary: ReadRows) -> Choices | None:

@@ -10,7 +10,7 @@ from seepage.report.leaks import Leak, ReadRows, guessed_from, leaks_of
 from seepage.report.section import Section
 from seepage.results.row_numbers import ColumnNumbers
 from seepage.results.rows import RowsSummary
-from seepage.results.summary import Column
+from seepage.results.summary import ColumnFacts
 from seepage.results.vertical import VerticalSummary
 
 COLUMNS_LIMIT = 240  # those most at risk: a page with hundreds more is slow to open, and nobody reads them
@@ -23,7 +23,7 @@ LEAST_SCALE = 0.20  # a difference of this much has the full colour, unless ther
 class ColumnView:
     """One column over all settings; ``numbers`` are those of the setting where it gained most."""
 
-    column: Column
+    column: ColumnFacts
     gains: tuple[float | None, ...]
     numbers: ColumnNumbers | None
     where: str
@@ -40,7 +40,7 @@ class ColumnView:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Columns:
+class ColumnsView:
     """The columns most at risk, and a heat map of the settings that leak most."""
 
     every: tuple[ColumnView, ...]
@@ -58,7 +58,7 @@ class Columns:
         return f"{'u' if gain > 0 else 'd'}{step}"
 
 
-def columns(summary: ReadRows) -> Columns:
+def columns(summary: ReadRows) -> ColumnsView:
     """The columns, sensitive ones first, then by how much more than guessing an attack read of them."""
     leaks = leaks_of(summary)
     read = [(leak.result.dataset, {each.name: each for each in leak.result.columns}) for leak in leaks]
@@ -66,7 +66,7 @@ def columns(summary: ReadRows) -> Columns:
     shown = views[:COLUMNS_LIMIT]
     drawn = sorted(leaks, key=lambda leak: leak.rank, reverse=True)[: max(1, HEAT_LIMIT // max(len(shown), 1))]
     largest = max((abs(gain) for view in shown for gain in view.gains if gain is not None), default=0.0)
-    return Columns(
+    return ColumnsView(
         every=tuple(shown),
         left_out=len(views) - len(shown),
         guess=guessed_from(summary.study, "prior"),
@@ -80,7 +80,9 @@ def _risk(view: ColumnView) -> tuple[bool, bool, float, str]:
     return not view.column.sensitive, view.gain is None, -(view.gain or 0.0), view.label
 
 
-def _view(column: Column, leaks: Sequence[Leak], read: Sequence[tuple[str, dict[str, ColumnNumbers]]]) -> ColumnView:
+def _view(
+    column: ColumnFacts, leaks: Sequence[Leak], read: Sequence[tuple[str, dict[str, ColumnNumbers]]]
+) -> ColumnView:
     # Two tables may each have a column of this name.
     over = [each.get(column.name) if column.dataset in ("", table) else None for table, each in read]
     gains = tuple(_gain(numbers) for numbers in over)
@@ -103,7 +105,7 @@ def _gain(numbers: ColumnNumbers | None) -> float | None:
 SECTION: Section[ReadRows] = Section(
     name="columns",
     title="Which columns are at risk",
-    short="Columns",
+    short="ColumnsView",
     studies=(RowsSummary, VerticalSummary),
     place=40,
     view=columns,

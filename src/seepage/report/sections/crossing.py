@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seepage.report.section import Section
-from seepage.report.trainings import Training, trainings_of
+from seepage.report.trainings import TrainedDesign, trainings_of
 from seepage.results.training import TrainingSummary
 
 
@@ -48,7 +48,7 @@ def crossing(summary: TrainingSummary) -> Crossings | None:
     )
 
 
-def _lines(training: Training) -> list[Crossing]:
+def _lines(training: TrainedDesign) -> list[Crossing]:
     phases: dict[str, dict[str, float]] = {}
     for value in training.values("bytes/"):
         phase = value.scope.removeprefix("bytes/")

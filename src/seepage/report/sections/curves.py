@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from seepage.report.figure import Figure, axis, curve, numbers
 from seepage.report.section import Section
-from seepage.report.trainings import Training, trainings_of
+from seepage.report.trainings import TrainedDesign, trainings_of
 from seepage.results.training import TrainingSummary
 
 _EPOCH = "epoch/fine-tuning/"
@@ -42,7 +42,7 @@ def curves(summary: TrainingSummary) -> Curves | None:
     return Curves(every, _figure(every)) if every else None
 
 
-def _curve(training: Training) -> LossCurve:
+def _curve(training: TrainedDesign) -> LossCurve:
     points = [(int(value.scope.removeprefix(_EPOCH)) + 1, value.mean) for value in training.values(_EPOCH)]
     return LossCurve(training.label, tuple(sorted(points)))
 
@@ -67,5 +67,5 @@ def _figure(every: Sequence[LossCurve]) -> Figure:
 
 
 SECTION = Section(
-    name="curves", title="How training went", short="Training", studies=(TrainingSummary,), place=58, view=curves
+    name="curves", title="How training went", short="TrainedDesign", studies=(TrainingSummary,), place=58, view=curves
 )

@@ -19,7 +19,7 @@ _FIXED = ("classes", "loss", "hierarchy")  # columns of the table of their own
 
 
 @dataclass(frozen=True, kw_only=True)
-class MetaModel:
+class MetaModelLine:
     """One meta-model: what it is called, and how well it names ranges."""
 
     label: str
@@ -32,7 +32,7 @@ class MetaModel:
 class Granularity:
     """All meta-models; the curve where there are several cuts."""
 
-    every: tuple[MetaModel, ...]
+    every: tuple[MetaModelLine, ...]
     hierarchical: bool
     shares: bool
     figure: Figure | None
@@ -45,7 +45,7 @@ def granularity(summary: PropertySummary) -> Granularity | None:
     places = [{name: value for name, value in cell.place.items() if name not in _FIXED} for cell in summary.cells]
     names = words.varying(places, otherwise=("defense",))
     every = tuple(
-        MetaModel(label=words.label(place, names), loss=loss_of(cell), level=cell_level(cell), result=cell)
+        MetaModelLine(label=words.label(place, names), loss=loss_of(cell), level=cell_level(cell), result=cell)
         for place, cell in zip(places, summary.cells, strict=True)
     )
     return Granularity(

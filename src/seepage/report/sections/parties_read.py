@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seepage.report.section import Section
-from seepage.report.trainings import Training, trainings_of
+from seepage.report.trainings import TrainedDesign, trainings_of
 from seepage.results.training import TrainingSummary
 
 _HEADINGS = {
@@ -23,7 +23,7 @@ Key = tuple[str, str]
 class PartiesRead:
     """Every check of every design that has parties."""
 
-    trainings: tuple[Training, ...]
+    trainings: tuple[TrainedDesign, ...]
     checks: dict[Key, str]
 
     def scope(self, check: Key) -> str:

@@ -20,22 +20,22 @@ from seepage.report.figure import (
     texts,
 )
 from seepage.report.section import Section
-from seepage.report.trainings import METRICS, VARIANTS, Training, trainings_of
+from seepage.report.trainings import METRICS, VARIANTS, TrainedDesign, trainings_of
 from seepage.results.training import TrainingSummary
 
 
 @dataclass(frozen=True, kw_only=True)
-class Quality:
+class QualityView:
     """Designs without absent guests, and the headings of their numbers."""
 
-    trainings: tuple[Training, ...]
+    trainings: tuple[TrainedDesign, ...]
     variants: dict[str, str]
     metrics: dict[str, str]
     predictors: tuple[str, ...]
     figure: Figure
 
 
-def quality(summary: TrainingSummary) -> Quality | None:
+def quality(summary: TrainingSummary) -> QualityView | None:
     """How good latents are; nothing if that was not measured."""
     known = tuple(
         training
@@ -46,7 +46,7 @@ def quality(summary: TrainingSummary) -> Quality | None:
         return None
     scopes = dict.fromkeys(value.scope for training in known for value in training.values("quality/honest/"))
     names = (scope.removeprefix("quality/honest/") for scope in scopes)
-    return Quality(
+    return QualityView(
         trainings=known,
         variants=VARIANTS,
         metrics=METRICS,
@@ -55,7 +55,7 @@ def quality(summary: TrainingSummary) -> Quality | None:
     )
 
 
-def _figure(trainings: Sequence[Training]) -> Figure:
+def _figure(trainings: Sequence[TrainedDesign]) -> Figure:
     """F1 of every design, measured in both ways."""
     places: list[JsonValue] = list(range(len(trainings)))
     traces = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from seepage.report.section import Section
 from seepage.report.settings import settings_of, values_of
 from seepage.report.words import plural
-from seepage.results.summary import LeftOut, Summary, Variant
+from seepage.results.summary import LeftOut, Summary, VariantSettings
 
 VARIANTS_LIMIT = 200
 Lines = tuple[tuple[str, str], ...]
@@ -22,11 +22,11 @@ class Provenance:
     about: Lines
     dropped: tuple[LeftOut, ...]
     notes: tuple[str, ...]
-    variants: tuple[Variant, ...]
+    variants: tuple[VariantSettings, ...]
     variants_left_out: int
     settings: Lines
 
-    def changes(self, variant: Variant) -> str:
+    def changes(self, variant: VariantSettings) -> str:
         """What a variant does otherwise than the first; deep settings are not shown."""
         plain = {key: value for key, value in variant.settings.items() if not isinstance(value, dict)}
         return ", ".join(f"{key} {value}" for key, value in plain.items()) or "as the first"

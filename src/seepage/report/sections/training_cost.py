@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seepage.report.section import Section
-from seepage.report.trainings import Training, trainings_of
+from seepage.report.trainings import TrainedDesign, trainings_of
 from seepage.results.training import TrainingSummary
 
 
@@ -13,10 +13,10 @@ from seepage.results.training import TrainingSummary
 class TrainingCost:
     """Every setting; a phase that was not run has no numbers."""
 
-    trainings: tuple[Training, ...]
+    trainings: tuple[TrainedDesign, ...]
     phases: tuple[str, ...] = ("pretraining", "fine-tuning")
 
-    def shown(self, training: Training, scope: str, metric: str) -> str:
+    def shown(self, training: TrainedDesign, scope: str, metric: str) -> str:
         """A mean, as short as it can be."""
         value = training.number(scope, metric)
         if value is None:

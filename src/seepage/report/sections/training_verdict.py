@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from seepage.report.level import SERIOUS_GAIN, Level, level_of
 from seepage.report.section import Section
-from seepage.report.trainings import Training, trainings_of
+from seepage.report.trainings import TrainedDesign, trainings_of
 from seepage.report.verdict import Tile, Verdict, gaps, light
 from seepage.report.words import percent, plural, score
 from seepage.results.training import TrainingSummary
@@ -45,12 +45,12 @@ def verdict(summary: TrainingSummary) -> Verdict:
     )
 
 
-def _gain(training: Training) -> float:
+def _gain(training: TrainedDesign) -> float:
     gain = training.result.judged.get("gain")
     return gain.mean if gain else 0.0
 
 
-def _level(training: Training) -> Level:
+def _level(training: TrainedDesign) -> Level:
     """Where a design stands: the worse of what the host reads and what guests read."""
     labels = training.labels_read
     levels = [level_of(training.result, training.result.judged.get("gain"))] if training.read else []
@@ -59,7 +59,7 @@ def _level(training: Training) -> Level:
     return max(levels, key=lambda level: level.severity, default=Level.INCOMPLETE)
 
 
-def _headline(worst: Training | None) -> str:
+def _headline(worst: TrainedDesign | None) -> str:
     if worst is None:
         return "What the parties read of each other was not measured, so nothing can be said about what leaks."
     if worst.read is None:
@@ -75,7 +75,7 @@ def _headline(worst: Training | None) -> str:
     return f"An honest-but-curious host read {', and '.join(shares)}.{guess}"
 
 
-def _tiles(worst: Training | None, best: Training | None) -> tuple[Tile, ...]:
+def _tiles(worst: TrainedDesign | None, best: TrainedDesign | None) -> tuple[Tile, ...]:
     tiles = []
     if worst and worst.read and worst.guessed:
         read, guess = worst.read.mean, worst.guessed.mean
@@ -87,7 +87,7 @@ def _tiles(worst: Training | None, best: Training | None) -> tuple[Tile, ...]:
     return tuple(tiles)
 
 
-def _labels(worst: Training | None) -> list[str]:
+def _labels(worst: TrainedDesign | None) -> list[str]:
     labels = worst.labels_read if worst and worst.read else None
     if labels is None:
         return []
@@ -96,19 +96,19 @@ def _labels(worst: Training | None) -> list[str]:
     ]
 
 
-def _setting(worst: Training | None, known: Sequence[Training]) -> list[str]:
+def _setting(worst: TrainedDesign | None, known: Sequence[TrainedDesign]) -> list[str]:
     if worst is None:
         return []
     where = "only setting measured" if len(known) == 1 else f"worst of {len(known)} measured settings"
     return [f"This is the {where}: {worst.label}."]
 
 
-def _best(trainings: Sequence[Training]) -> Training | None:
+def _best(trainings: Sequence[TrainedDesign]) -> TrainedDesign | None:
     known = [(value.mean, training) for training in trainings if (value := training.quality("honest"))]
     return max(known, key=lambda pair: pair[0])[1] if known else None
 
 
-def _worth(trainings: Sequence[Training]) -> str:
+def _worth(trainings: Sequence[TrainedDesign]) -> str:
     """How good the latents are, design by design."""
     known = [
         f"{training.label} {score(value.mean)}"

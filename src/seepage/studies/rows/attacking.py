@@ -27,7 +27,7 @@ SMALL = 2_000_000
 
 
 @dataclass(frozen=True)
-class Target:
+class AttackedUpdate:
     """One attacked update with where it came from. Only the runner holds both sides."""
 
     repeat: int
@@ -37,7 +37,7 @@ class Target:
     truth: Truth
 
 
-def joined(points: Mapping[str, Sequence[Target]], attack: RowsAttack) -> list[list[str]]:
+def joined(points: Mapping[str, Sequence[AttackedUpdate]], attack: RowsAttack) -> list[list[str]]:
     """Which attack points are attacked in one call: all, where a step is mostly the cost of starting operations.
 
     An attack that works on one update after the other gains nothing by it.
@@ -50,7 +50,7 @@ def joined(points: Mapping[str, Sequence[Target]], attack: RowsAttack) -> list[l
 
 
 def attack_cells(
-    cells: Mapping[RowsCell, Sequence[Target]],
+    cells: Mapping[RowsCell, Sequence[AttackedUpdate]],
     attack: RowsAttack,
     evaluators: Sequence[Evaluator],
     settings: RowsSettings,
@@ -74,7 +74,7 @@ def attack_cells(
 
 def _scored(
     cell: RowsCell,
-    targets: Sequence[Target],
+    targets: Sequence[AttackedUpdate],
     claims: Sequence[Claim],
     evaluators: Sequence[Evaluator],
     settings: RowsSettings,
@@ -120,7 +120,9 @@ def claims_of(
     return [claims[index] for index in range(len(observations))]
 
 
-def _row_pairs(cell: RowsCell, target: Target, claim: Claim, knowledge: Knowledge) -> list[dict[str, JsonValue]]:
+def _row_pairs(
+    cell: RowsCell, target: AttackedUpdate, claim: Claim, knowledge: Knowledge
+) -> list[dict[str, JsonValue]]:
     """True and claimed rows of the first attacked client side by side, matched. Only with ``--reveal``."""
     if claim.rows is None:
         return []

@@ -11,7 +11,7 @@ from seepage.attacks.applicability import Optimiser, Setup, findings, what_stops
 from seepage.data.source import Source
 from seepage.plans import registry
 from seepage.results import RowsCell, Trials
-from seepage.results.rows import Applicability, Part
+from seepage.results.rows import Applicability, PartVerdict
 from seepage.studies.rows.making import make_protocol, model_of
 from seepage.studies.rows.settings import RowsSettings
 
@@ -71,7 +71,7 @@ def explain(
                     rows=setup.total,
                     steps=setup.steps,
                     stops=what_stops(setup),
-                    findings=tuple(Part(**asdict(finding)) for finding in findings(setup)),
+                    findings=tuple(PartVerdict(**asdict(finding)) for finding in findings(setup)),
                 )
             )
     return entries

@@ -16,7 +16,7 @@ from seepage.plans import registry
 from seepage.results import RowsCell
 from seepage.results.rows import Exposure, Promise, Utility
 from seepage.results.summary import ThreatModel
-from seepage.studies.rows.attacking import Target, attack_cells, joined
+from seepage.studies.rows.attacking import AttackedUpdate, attack_cells, joined
 from seepage.studies.rows.making import make_partition, make_protocol, train
 from seepage.studies.rows.settings import RowsSettings
 from seepage.studies.study import Found, Work
@@ -46,7 +46,7 @@ def run_choice(work: Work) -> Found:
         label = under(choice.label, work.progress)
         trace, whole = train(source, settings, choice.model, choice.defense, choice.batch_size, streams, label)
         traces.append(trace)
-        evaluators.append(Evaluator(whole=whole, deviation=settings.deviation))
+        evaluators.append(Evaluator(training=whole, deviation=settings.deviation))
         _note_costs(found, work, repeat, trace)
     found.threat_model = threat_model(traces[0], choice.defense)
     points = _attacked_points(traces, settings)
@@ -62,7 +62,7 @@ def _attack(
     work: Work,
     name: str,
     attack: RowsAttack,
-    points: Mapping[str, Sequence[Target]],
+    points: Mapping[str, Sequence[AttackedUpdate]],
     cells: Mapping[str, RowsCell],
     evaluators: Sequence[Evaluator],
 ) -> None:
@@ -127,7 +127,7 @@ def repeats(source: Source, settings: RowsSettings) -> int:
     return -(-settings.trials // clients)
 
 
-def _attacked_points(traces: Sequence[Trace], settings: RowsSettings) -> dict[str, list[Target]]:
+def _attacked_points(traces: Sequence[Trace], settings: RowsSettings) -> dict[str, list[AttackedUpdate]]:
     """The attacked updates of every point: those of the same clients everywhere, drawn if there are too many."""
     total = sum(len(trace.points[0].observations) for trace in traces)
     drawn = Streams(settings.seed).numpy("chosen clients").permutation(total)[: settings.trials]
@@ -145,9 +145,9 @@ def _point_names(traces: Sequence[Trace]) -> list[str]:
     return [name for place, name in enumerate(names) if rounds[name] not in [rounds[n] for n in names[:place]]]
 
 
-def _targets(traces: Sequence[Trace], name: str) -> list[Target]:
+def _targets(traces: Sequence[Trace], name: str) -> list[AttackedUpdate]:
     return [
-        Target(repeat, client, point, point.observations[client], point.truths[client])
+        AttackedUpdate(repeat, client, point, point.observations[client], point.truths[client])
         for repeat, trace in enumerate(traces)
         for point in trace.points
         if point.moment.name == name

@@ -10,7 +10,7 @@ import torch
 
 from seepage._core import Streams
 from seepage.attacks.vertical import binary_columns, direction_score, norm_score, read_directly, read_with_known_rows
-from seepage.federation.vertical import Columns, Kind, Message, Phase, Stamp, TabVFLClassifier, Task
+from seepage.federation.vertical import Columns, Instruction, Kind, Message, Phase, Stamp, TabVFLClassifier
 from seepage.federation.vertical.columns import table_of
 from seepage.metrics import binary_found, columns_read, label_leak_auc
 
@@ -37,7 +37,7 @@ def privacy_values(
 
     for guest, columns in zip(federation.guests, model.columns_, strict=True):
         stamp = Stamp(Phase.FINETUNING, 0, 0, training=False)
-        asked = Message("host", guest.name, Task.COMPUTE, stamp, {Kind.BATCH_IDS: rows.int()})
+        asked = Message("host", guest.name, Instruction.COMPUTE, stamp, {Kind.BATCH_IDS: rows.int()})
         z = guest.respond(asked).payload[Kind.INTERMEDIATE].numpy()
         if z.shape[1] == guest.width and guest.name in frames:
             _reading(columns, frames[guest.name], rows.numpy(), z, streams.child(guest.name), note)
@@ -79,7 +79,9 @@ def _gradients(model: TabVFLClassifier, rows: torch.Tensor) -> list[np.ndarray]:
     channel = model.federation_.channel
     before = channel.traffic.listener
     channel.traffic.listener = lambda message: (
-        sent.append(message.payload[Kind.GRADIENT].numpy()) if message.task == Task.LEARN and message.payload else None
+        sent.append(message.payload[Kind.GRADIENT].numpy())
+        if message.task == Instruction.LEARN and message.payload
+        else None
     )
     model.federation_.host.lost.clear()
     model.federation_.host.finetune(rows, Stamp(Phase.FINETUNING, 0, 0), set())

@@ -19,7 +19,7 @@ from seepage.data.request import Request
 from seepage.data.source import open_source
 from seepage.data.splitting import class_order
 from seepage.federation.vertical import align, dealt
-from seepage.results.summary import Column, Dataset
+from seepage.results.summary import ColumnFacts, Dataset
 from seepage.studies.training.settings import TrainingSettings
 
 
@@ -66,7 +66,7 @@ class PartyTables:
             target=self.target,
             task="classification",
             columns=tuple(
-                Column(name=column, kind="numeric" if kind.is_numeric() else "categorical", dataset=party)
+                ColumnFacts(name=column, kind="numeric" if kind.is_numeric() else "categorical", dataset=party)
                 for party, frame in self.frames.items()
                 for column, kind in frame.schema.items()
             ),

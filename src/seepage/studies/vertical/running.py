@@ -15,7 +15,7 @@ from seepage.models import Parameters
 from seepage.observation import Claim, Knowledge
 from seepage.observation.vertical import VerticalScene
 from seepage.plans import registry
-from seepage.results import ATTACK, WHOLE, Measure, Record, VerticalCell
+from seepage.results import ALL_COLUMNS, ATTACK, Measure, Record, VerticalCell
 from seepage.results.summary import ThreatModel
 from seepage.results.vertical import Losses, on_curve
 from seepage.studies.study import Found, Work
@@ -155,12 +155,12 @@ def _record(
     if claim.rows is not None and claim.determined is not None:
         renumbered = workers.defense.renumbers
         own = Claim(outcome=claim.outcome, rows=claim.rows, note=claim.note) if renumbered else claim
-        evaluator = Evaluator(whole=Reference.of(workers.truth.rows), draws=2)
+        evaluator = Evaluator(training=Reference.of(workers.truth.rows), draws=2)
         values = evaluator(own, workers.truth, Knowledge(labels=False), workers.streams.numpy("baselines"))
         likeness = _likeness(claim, workers)
         if likeness is not None:
-            values[Measure(ATTACK, WHOLE, "psnr")], values[Measure(ATTACK, WHOLE, "correlation")] = likeness
-        values[Measure(ATTACK, WHOLE, "determined")] = float(claim.determined.mean())
+            values[Measure(ATTACK, ALL_COLUMNS, "psnr")], values[Measure(ATTACK, ALL_COLUMNS, "correlation")] = likeness
+        values[Measure(ATTACK, ALL_COLUMNS, "determined")] = float(claim.determined.mean())
         values |= watcher.curve
     people = len(workers.x)
     return Record(

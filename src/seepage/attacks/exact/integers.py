@@ -13,7 +13,7 @@ PRECISION = 1e-4  # deviations to which a number is read at best after many loca
 MANY = 5_000  # combinations of whole numbers that are tried along a family
 
 
-def put_whole(view: View, codes: Tensor, numbers: Tensor, error: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def put_integers(view: View, codes: Tensor, numbers: Tensor, error: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Numbers that must be whole put where they belong, the others fitted again.
 
     A number is put in its place only if its error leaves no choice; fitting the rest again makes the next ones clear.
@@ -27,14 +27,14 @@ def put_whole(view: View, codes: Tensor, numbers: Tensor, error: Tensor) -> tupl
     """
     fits = torch.ones(len(numbers), dtype=torch.bool)
     held = torch.zeros_like(numbers, dtype=torch.bool)
-    if not bool(view.whole.any()) or not len(numbers):
+    if not bool(view.integers.any()) or not len(numbers):
         return numbers, held, fits
     shift, scale = _units(view)
     for _ in range(3):
         unsure = number_errors(view, codes, numbers, held) * error[:, None] * scale  # in raw units
         raw = numbers * scale + shift
         off = (raw - raw.round()).abs()
-        clear = view.whole & (unsure < 0.3) & ~held
+        clear = view.integers & (unsure < 0.3) & ~held
         fits &= ~(clear & (off > unsure + 1e-3)).any(1)
         place = ((raw.round() - shift) / scale).float().double()  # as clients encode it
         numbers = torch.where(clear, place, numbers)
@@ -45,7 +45,7 @@ def put_whole(view: View, codes: Tensor, numbers: Tensor, error: Tensor) -> tupl
     return numbers, held, fits
 
 
-def whole_members(view: View, family: Tensor, numbers: Tensor) -> tuple[Tensor, Tensor]:
+def integer_members(view: View, family: Tensor, numbers: Tensor) -> tuple[Tensor, Tensor]:
     """Members of families of numbers in which every whole number is one.
 
     Records with the same categories leave a line (or a plane) of numbers open. Along it, one whole column (or two) is
@@ -59,7 +59,7 @@ def whole_members(view: View, family: Tensor, numbers: Tensor) -> tuple[Tensor, 
         (members,) which row they belong to, and (members, numeric).
     """
     nothing = torch.zeros(0, dtype=torch.long), numbers[:0]
-    free, columns = len(family), view.whole.nonzero()[:, 0]
+    free, columns = len(family), view.integers.nonzero()[:, 0]
     if not 1 <= free <= 2 or len(columns) <= free or bool((view.high > 1e8).any()):
         return nothing
     shift, scale = _units(view)
