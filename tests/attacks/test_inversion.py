@@ -18,13 +18,12 @@ from seepage.attacks.inversion import (
     tableak,
     tableak_no_softmax,
 )
-from seepage.attacks.inversion.numbers import Bounded, Clamped
-from seepage.attacks.inversion.numbers.bounded import encoded_bounds
+from seepage.attacks.inversion.numbers import Bounded
 from seepage.attacks.inversion.objectives import Cosine, GaussianKernel, Objective, Squared, Weighted
 from seepage.attacks.inversion.optimisers import LBFGS, Adam
 from seepage.attacks.inversion.pooling import Best, Ensemble, align
 from seepage.attacks.inversion.priors import GroupConsistency
-from seepage.attacks.inversion.starts import FromMarginals, Gaussian
+from seepage.attacks.inversion.starts import FromMarginals
 from seepage.data import Layout
 from seepage.federation import AttackPoint, Automatic, FedAvg, FedSGD, simulate
 from seepage.models import Learner
@@ -366,19 +365,6 @@ def test_a_model_without_a_path_to_its_inputs_is_refused() -> None:
     broken = dataclasses.replace(one, learner=learner, parameters=learner.initial(), update=renamed)
     with pytest.raises(InputError, match="differentiable"):
         matching(steps=2)([broken], Streams(0))
-
-
-def test_clamped_numbers_stay_in_their_range() -> None:
-    protocol = FedSGD(batch_size=2, exposure=0, schedule=FIRST)
-    knows = Knowledge(ranges=True, statistics=True)
-    point = simulate(protocol, cases.population("mlp"), knows, Streams(2)).points[0]
-    space = point.observations[0].space
-    far = dataclasses.replace(matching(3), numbers=Clamped(), initial=Gaussian(scale=100.0))
-    low, high = encoded_bounds(space)
-    for claim in far(point.observations, Streams(0)):
-        assert claim.rows is not None
-        numbers = torch.from_numpy(claim.rows[:, : space.layout.numeric])
-        assert ((numbers >= low - 1e-4) & (numbers <= high + 1e-4)).all()
 
 
 @pytest.mark.parametrize("label", [-1, 2])

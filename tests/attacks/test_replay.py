@@ -12,6 +12,7 @@ from seepage.attacks.inversion.stepping import stacked
 from seepage.federation import Automatic, FedAvg, simulate
 from seepage.observation import Knowledge, Observation
 from tests import cases
+from tests.reference import local_training
 
 FIRST = Automatic(keep=("initialized",))
 
@@ -36,7 +37,7 @@ def test_the_adjoint_is_the_slope_of_the_unrolled_training(task: str, kept: int)
         rows = x[index, 1].clone().requires_grad_()
         batches = rows.reshape(6, 2, -1)
         assert one.labels is not None
-        change = one.learner.local_training(one.parameters, batches, one.labels.repeat(3).reshape(6, 2), 0.1)
+        change = local_training(one.learner, one.parameters, batches, one.labels.repeat(3).reshape(6, 2), 0.1)
         ours, theirs = (torch.cat([u[name].flatten() for name in one.update]).double() for u in (change, one.update))
         means = rows.reshape(3, 4, -1).mean(1)
         spread = torch.stack([(a - b).square().mean() for a in means for b in means]).mean()

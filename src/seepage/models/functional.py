@@ -143,22 +143,6 @@ class Learner:
         result: Parameters = grad(self.loss)(parameters, x, y, noisy=noisy)
         return result
 
-    def local_training(
-        self, parameters: Parameters, x: Tensor, y: Tensor, rate: float, *, noisy: bool = False
-    ) -> Parameters:
-        """Plain SGD over a sequence of batches; returns the change of the parameters: what a FedAvg client sends.
-
-        Args:
-            x: (steps, rows, width), the batches in the order in which they are used.
-            y: (steps, rows).
-            rate: the local learning rate.
-        """
-        current = parameters
-        for step in range(x.shape[0]):
-            slope = self.gradient(current, x[step], y[step], noisy=noisy)
-            current = {name: value - rate * slope[name] for name, value in current.items()}
-        return {name: current[name] - parameters[name] for name in parameters}
-
     def gradients(self, parameters: Parameters, x: Tensor, y: Tensor, *, noisy: bool = False) -> Parameters:
         """Gradients of many clients at once: (clients, rows, width) inputs, every result with a leading client axis."""
 

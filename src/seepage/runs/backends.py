@@ -22,10 +22,6 @@ SECONDS = 10.0  # to find a scheduler
 _LOOPBACK = {"127.0.0.1", "localhost", "::1", None}
 
 
-class WorkerDied(Exception):
-    """A worker ended before its task did: killed, out of memory, or its machine is gone."""
-
-
 class Backend(Protocol):
     """Takes tasks, as many at a time as it has ``slots``. ``shared`` says whether workers see this machine's disk."""
 

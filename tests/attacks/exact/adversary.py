@@ -17,6 +17,7 @@ from seepage.attacks.exact.view import View, view_of
 from seepage.data import Layout
 from seepage.models import MLP, make_learner
 from seepage.observation import Exchange, Observation, Space
+from tests.reference import local_training
 
 ACTIVATIONS = ("relu", "gelu", "tanh", "leaky_relu", "sigmoid")
 KINDS = ("plain", "equal rows", "near rows", "combination", "same categories", "point masses", "one number apart")
@@ -65,8 +66,8 @@ def make_world(seed: int) -> World:
             update = learner.gradient(parameters, x, y, noisy=noisy)
             exchange = Exchange(protocol="fedsgd", rows=rows, batch_size=rows)
         else:
-            update = learner.local_training(
-                parameters, x.expand(steps, *x.shape), y.expand(steps, *y.shape), 0.05, noisy=noisy
+            update = local_training(
+                learner, parameters, x.expand(steps, *x.shape), y.expand(steps, *y.shape), 0.05, noisy=noisy
             )
             exchange = Exchange(protocol="fedavg", rows=rows, batch_size=rows, local_epochs=steps, learning_rate=0.05)
         noise = float(rng.choice([0, 0, 0, 1e-7, 1e-5, 1e-3]))

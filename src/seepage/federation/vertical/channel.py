@@ -40,13 +40,6 @@ class Traffic:
         if self.listener is not None:
             self.listener(message)
 
-    def by_kind(self) -> dict[str, int]:
-        """Bytes of every kind, all parties and phases together."""
-        total: Counter[str] = Counter()
-        for (*_, kind), size in self.bytes.items():
-            total[kind.value] += size
-        return dict(sorted(total.items()))
-
     def training_bytes(self, phase: Phase) -> dict[str, int]:
         """Bytes of every kind that training in this phase cost; validation is left out."""
         total: Counter[str] = Counter()

@@ -7,7 +7,6 @@ from typing import Protocol
 from torch import Tensor
 
 from seepage.attacks.inversion.numbers.bounded import Bounded
-from seepage.attacks.inversion.numbers.clamped import Clamped
 from seepage.attacks.inversion.numbers.unbounded import Unbounded
 from seepage.observation import Space
 
@@ -20,4 +19,4 @@ class Numbers(Protocol):
     def __call__(self, variables: Tensor, space: Space) -> Tensor: ...
 
 
-__all__ = ["Bounded", "Clamped", "Numbers", "Unbounded"]
+__all__ = ["Bounded", "Numbers", "Unbounded"]
