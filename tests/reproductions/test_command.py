@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from seepage._core import InputError
 from seepage.cli.main import app
-from seepage.cli.reproduce import comparison_table
+from seepage.cli.reproduced import comparison_table
 from tests.reproductions.test_stored import CELL, TABLE
 
 SMALL = ["reproduce", "profiling", "--table", "4", "--scale", "0.0002", "--jobs", "1", "--only", "models=mlp"]

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import polars as pl
 import typer
-from rich.console import Console
-from rich.table import Table as RichTable
+from pydantic import JsonValue
 
 from seepage._core import InputError
-from seepage.data import DATASETS, DataSet, Schema, infer_schema, open_dataset, read_frame
-from seepage.data.registry import BROKEN, find_dataset, is_dataset
-from seepage.data.schema import LearningTask
+
+if TYPE_CHECKING:
+    from seepage.data import DataSet, Schema
+    from seepage.data.schema import LearningTask
 
 app = typer.Typer(no_args_is_help=True, help="Data sets by name, and the schema of a table.")
 
@@ -45,17 +44,23 @@ def list_datasets(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """List the data sets that can be named instead of a file."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from seepage.data.registry import BROKEN, DATASETS  # polars takes a while, and help must be there at once
+
     facts = [_facts(dataset) for dataset in DATASETS.values()]
     if as_json:
         typer.echo(json.dumps(facts, indent=2))
         return
-    table = RichTable(box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
     for heading in ("name", "rows", "columns", "task", "target", "source", "cached"):
         table.add_column(heading, justify="right" if heading in ("rows", "columns") else "left", no_wrap=True)
     for fact in facts:
         size = [f"{fact[key]:,}" if fact[key] else "-" for key in ("rows", "columns")]
         cached = "yes" if fact["cached"] else "no"
-        table.add_row(fact["name"], *size, fact["task"], fact["target"], fact["source"], cached)
+        words = [str(fact[key]) for key in ("task", "target", "source")]
+        table.add_row(str(fact["name"]), *size, *words, cached)
     console = Console()
     if not console.is_terminal:
         console = Console(width=110)  # a pipe has no width of its own, and names must not be cut there
@@ -71,6 +76,10 @@ def fetch(
     path: PathOption = None,
 ) -> None:
     """Fetch a data set, check it, and show its terms."""
+    from rich.console import Console
+
+    from seepage.data.registry import find_dataset, open_dataset
+
     console = Console(stderr=True)
     if console.is_terminal:
         with console.status(f"Fetching {name} ..."):
@@ -105,7 +114,9 @@ def schema(
 
 
 def _schema_of(table: str, target: str | None, task: LearningTask | None, drop: tuple[str, ...]) -> Schema:
-    frame: pl.DataFrame
+    from seepage.data import infer_schema, read_frame
+    from seepage.data.registry import is_dataset, open_dataset
+
     if is_dataset(table) and not Path(table).exists():
         frame, named = open_dataset(table)
         if task is None and not drop and target in (None, named.target.name):
@@ -116,7 +127,7 @@ def _schema_of(table: str, target: str | None, task: LearningTask | None, drop: 
     return infer_schema(read_frame(Path(table)), target, task=task, drop=drop)
 
 
-def _facts(dataset: DataSet) -> dict[str, Any]:
+def _facts(dataset: DataSet) -> dict[str, JsonValue]:
     return {
         "name": dataset.name,
         "title": dataset.title,

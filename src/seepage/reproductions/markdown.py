@@ -112,7 +112,8 @@ def _theirs(cell: Comparison) -> str:
 
 
 def _text(cell: Comparison, value: float) -> str:
-    return format(value, _DIGITS.get(cell.unit, ".3g"))
+    text = format(value, _DIGITS.get(cell.unit, ".3g"))
+    return text.removeprefix("-") if float(text) == 0 else text
 
 
 def _table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> list[str]:

@@ -148,7 +148,7 @@ class Paper(Declared):
         short: its name in a sentence.
         title: with authors and year.
         numbers: the file of its published numbers, ``published/<numbers>.csv``.
-        quick: share of the published work that finishes the main table in less than ten minutes on two cores.
+        quick: share of the published work that finishes the main table in minutes.
         tables: the first is the one that the paper is known for.
         method, dataset, model, settings: how it calls what we have.
         ignored: settings of published numbers that do not choose a cell.
