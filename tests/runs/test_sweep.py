@@ -390,7 +390,7 @@ def test_a_plan_on_a_dask_cluster_gives_the_same_numbers(tmp_path: Path) -> None
     expected = undisturbed(tmp_path, plan)
     from distributed import LocalCluster
 
-    local: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": None, "protocol": "tcp"}
+    local: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "protocol": "tcp"}
     with (
         LocalCluster(n_workers=1, threads_per_worker=2, processes=False, **local) as cluster,  # type: ignore[no-untyped-call]
         open_backend("dask", jobs=1, scheduler=cluster.scheduler_address) as backend,

@@ -49,9 +49,18 @@ def test_a_run_holds_quality_cost_bytes_and_the_model(trained: Path) -> None:
 def test_who_reads_of_whom_is_told_only_where_it_was_measured(trained: Path) -> None:
     measured = read_summary(Run.open(trained)).threat_model
     assert "guests' columns" in " ".join(measured.adversary)
+    host, guest = measured.sees  # read off the messages that crossed
+    assert "intermediate results" in host
+    assert "gradients" in guest
+    assert "intermediate" not in guest
     nobody = seepage.audit(**SHORT | {"evaluate": False})
     assert "was not measured" in " ".join(nobody.threat_model.adversary)
     assert nobody.cells[0].judged["gain"] is None
+
+
+def test_where_nothing_crosses_nobody_reads() -> None:
+    alone = seepage.audit(**SHORT | {"design": "local", "evaluate": False, "privacy": True, "finetuning": 0})
+    assert not any("intermediate" in sentence for sentence in alone.threat_model.sees)
 
 
 def test_means_over_runs_have_intervals() -> None:

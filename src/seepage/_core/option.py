@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MAIN = "Options"  # the ones a person needs first
+RUNNING = "Running"
 ADVANCED = "Advanced"
 
 

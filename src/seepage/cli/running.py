@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from pydantic import BaseModel, ConfigDict, Field
 
-from seepage._core.option import MAIN, Option
-
-RUNNING = "Running"
+from seepage._core.option import MAIN, RUNNING, Option
 
 
 class Where(BaseModel):

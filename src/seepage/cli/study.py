@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seepage._core import InputError
-from seepage._core.option import MAIN, Option
+from seepage._core.option import MAIN, RUNNING, Option
 from seepage.cli.declared import Typed, is_typed, make_command, split
-from seepage.cli.running import RUNNING, Where, finish, open_and_run, run_folder
+from seepage.cli.running import Where, finish, open_and_run, run_folder
 from seepage.data.request import Request
 from seepage.plans.options import checked
 from seepage.studies import SETTINGS

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from seepage._core.option import MAIN, Option
+from seepage._core.option import MAIN, RUNNING, Option
 from seepage.plans.options import EachOnce
 
 LEARNING, ATTACKS = "Advanced: learning", "Advanced: the attack"
@@ -48,8 +48,10 @@ Attacks = Annotated[
         part="attack",
     ),
 ]
-Seed = Annotated[int, Option(help="All randomness comes from it.", group=MAIN)]
-Reveal = Annotated[bool, Option(help="Show true and reconstructed rows in the report. They are private.", group=MAIN)]
+Seed = Annotated[int, Option(help="All randomness comes from it.", group=RUNNING)]
+Reveal = Annotated[
+    bool, Option(help="Show true and reconstructed rows in the report. They are private.", group=RUNNING)
+]
 AttackOptions = Annotated[
     dict[str, str],
     Option(

@@ -16,12 +16,12 @@ from seepage.federation.vertical import Phase, TabVFLClassifier
 from seepage.metrics import latent_quality, mean_quality
 from seepage.models import fitting_threads
 from seepage.results import Measure, Record, TrainingCell
-from seepage.results.summary import ThreatModel
 from seepage.results.training import MODEL
 from seepage.studies.study import Found, Work
 from seepage.studies.training.parties import privacy_values
 from seepage.studies.training.settings import TrainingSettings
 from seepage.studies.training.tables import Parties
+from seepage.studies.training.threat import crossing, threat_model
 
 Values = dict[tuple[str, str], float]  # by scope (quality/published/XGBoost) and metric (f1)
 
@@ -73,6 +73,14 @@ def make_model(settings: TrainingSettings, choice: TrainingChoice) -> TabVFLClas
     )
 
 
+def _one_epoch(settings: TrainingSettings, choice: TrainingChoice) -> TabVFLClassifier:
+    """The same model with an epoch of each of its phases, everybody present: enough to see what crosses."""
+    model = make_model(settings, choice)
+    epochs = {"pretraining": min(1, model.pretraining), "finetuning": min(1, model.finetuning)}
+    model.set_params(batch_size=32, failure_probability=0.0, **epochs)
+    return model
+
+
 def run_choice(work: Work) -> Found:
     """Train, judge and store one run. One that was killed goes on from its last epoch."""
     settings, choice = work.settings, work.choice
@@ -86,11 +94,12 @@ def run_choice(work: Work) -> Found:
         variant=work.variant,
     )
     part = f"run{choice.repeat}"
-    found = Found(cells=[(cell, part)], threat_model=threat_model(settings))
+    parties = work.source.drawn(settings, choice.repeat)
+    received = crossing(_one_epoch(settings, choice), parties)
+    found = Found(cells=[(cell, part)], threat_model=threat_model(settings, received))
     if work.sink.has(cell, part):
         return found
     begin = time.perf_counter()
-    parties = work.source.drawn(settings, choice.repeat)
     with _scratch(work) as folder, fitting_threads(0):
         values = _trained(work, parties, Path(folder))
     record = Record(
@@ -166,20 +175,3 @@ def _quality(model: TabVFLClassifier, parties: Parties, streams: Streams) -> Val
         means = mean_quality(qualities, variant)
         values |= {(f"quality/{variant}/mean", metric): value for metric, value in means.items()}
     return values
-
-
-def threat_model(settings: TrainingSettings) -> ThreatModel:
-    """Who reads of whom, from the messages that cross anyway; nobody reads anything unless that was measured."""
-    if not settings.privacy:
-        return ThreatModel(
-            adversary=("Nobody: what parties read of each other was not measured (--privacy measures it).",)
-        )
-    return ThreatModel(
-        adversary=("An honest-but-curious host, which wants the guests' columns; and guests, which want the labels.",),
-        sees=(
-            "The host: every guest's intermediate result for every row.",
-            "A guest: the gradient of the loss by its intermediate result, for every row of a batch.",
-        ),
-        knows=("The design, and the columns of all guests: names, types and categories.",),
-        does_not_know=("The host: the guests' rows and weights.", "A guest: the labels and the host's weights."),
-    )

@@ -47,7 +47,7 @@ class TrainingSettings(Settings):
     ] = ("tabvfl",)
     runs: Annotated[int, Field(ge=1), Option(help="Repeats with other splits and seeds.", group=MAIN)] = 1
     rows: Annotated[
-        int, Field(ge=20), Option(help="Rows at most, drawn with the classes in proportion.", group=MAIN)
+        int, Field(ge=20), Option(help="Rows at most, drawn with the classes in proportion.", group=TRAINING)
     ] = 50_000
     privacy: Annotated[bool, Option(help="Measure what host and guests read of each other.", group=MAIN)] = False
     seed: Seed = 0
