@@ -86,7 +86,7 @@ def main() -> None:
         result["seconds_compiled"] = fastest * attack.steps
         result["speedup_compiled"] = plain / fastest
     result["accuracy"] = accuracy(attack, point, whole, observations=1)
-    result["document_002"] = {
+    result["profiling_study"] = {
         f"{model}_batch_{batch}": matching(
             model, batch, seconds, quick=options.quick, compile_too=not options.no_compile
         )

@@ -53,8 +53,8 @@ def timed(name: str, plan: Plan, folder: Path) -> tuple[float, float]:
         warmed(backend, plan)
         run = Run.create(folder, {"plan": plan.fingerprint})
         begin = time.perf_counter()
-        documents = run_plan(plan, run, backend)
-        return time.perf_counter() - begin, sum(document["seconds"] for document in documents)
+        finished = run_plan(plan, run, backend)
+        return time.perf_counter() - begin, sum(done.seconds for done in finished.values())
 
 
 def plain(tasks: list[Task]) -> float:

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from seepage._core import InputError, Progress, silent
 from seepage.data.request import Request
@@ -134,19 +134,28 @@ def run(
     else:
         finished = run_plan(plan, folder, backend, progress)
     begun = str(folder.head().get("created", "")) if folder else _now()
-    summary = gather(
-        plan,
-        opened,
-        finished,
-        folder.trials if folder else lambda names: [Trials.of(memory.records[name]) for name in names],
-        folder.revealed if folder else lambda cell: memory.revealed.get(cell, []),
-        {
-            "name": out.name if out else opened[0].name,
-            "path": str(out) if out else None,
-            "command": command,
-            "created": begun,
-        },
-    )
+    head = {
+        "name": out.name if out else opened[0].name,
+        "path": str(out) if out else None,
+        "command": command,
+        "created": begun,
+    }
+    try:
+        summary = gather(
+            plan,
+            opened,
+            finished,
+            folder.trials if folder else lambda names: [Trials.of(memory.records[name]) for name in names],
+            folder.revealed if folder else lambda cell: memory.revealed.get(cell, []),
+            head,
+        )
+    except ValidationError as error:
+        if folder is None:  # what this process made cannot be wrong
+            raise
+        raise InputError(
+            f"The run folder {out} holds facts that this version does not understand ({error.errors()[0]['msg']}); "
+            "repeat the run with another --out."
+        ) from None
     if folder:
         folder.write("summary.json", summary.to_json())
     return summary
