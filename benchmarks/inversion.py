@@ -33,7 +33,7 @@ from seepage.federation import AttackPoint
 from seepage.metrics import Evaluator, Reference
 from seepage.observation import Observation
 from seepage.results import ALL_COLUMNS, ATTACK, Measure
-from seepage.studies.rows.making import train
+from seepage.studies.rows.making import knowledge_of, train
 from seepage.studies.rows.settings import RowsSettings
 
 BATCH, SEED = 32, 7
@@ -219,7 +219,7 @@ def accuracy(attack: Inversion, point: AttackPoint, whole: Reference, observatio
     key = Measure(ATTACK, ALL_COLUMNS, "accuracy_tableak")
     generator = Streams(SEED).numpy("baselines")
     pairs = zip(claims, point.truths, strict=False)
-    return float(np.mean([evaluator(c, t, SETTINGS.knowledge, generator)[key] for c, t in pairs]))
+    return float(np.mean([evaluator(c, t, knowledge_of(SETTINGS), generator)[key] for c, t in pairs]))
 
 
 if __name__ == "__main__":
