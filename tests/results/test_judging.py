@@ -50,17 +50,25 @@ def test_a_gate_judges_the_upper_end_of_the_interval() -> None:
 
 
 def test_what_could_not_be_measured_does_not_pass_a_gate() -> None:
-    assert "could not be measured" in breaches(summed(cell_of(outcome="diverged")), Limits(emr=1.0))[0].what
+    assert (
+        "10 of 10 attacks failed or diverged" in breaches(summed(cell_of(outcome="diverged")), Limits(emr=1.0))[0].what
+    )
     assert "nothing is known" in breaches(summed(cell_of(outcome="not_applicable")), Limits(emr=1.0))[0].what
 
 
 def test_a_gate_never_forgives_an_attack_that_failed() -> None:
     """FINDINGS: a failure was called not applicable, which a gate forgives."""
     (breach,) = breaches(summed(cell_of(), cell_of(outcome="failed")), Limits(emr=1.0))
-    assert "10 of 10 attacks failed" in breach.what
+    assert "10 of 10 attacks failed or diverged" in breach.what
     cell = cell_of().model_copy(update={"outcomes": {"ok": 9, "failed": 1}, "failed": 1})
     (breach,) = breaches(summed(cell), Limits(emr=1.0))
-    assert "1 of 10 attacks failed" in breach.what
+    assert "1 of 10 attacks failed or diverged" in breach.what
+
+
+def test_a_gate_does_not_forgive_attacks_that_diverged_beside_some_that_did_not() -> None:
+    cell = cell_of().model_copy(update={"outcomes": {"ok": 2, "diverged": 8}, "failed": 8})
+    (breach,) = breaches(summed(cell), Limits(emr=1.0))
+    assert "8 of 10 attacks failed or diverged" in breach.what
 
 
 def test_one_attack_that_does_not_apply_is_forgiven_beside_one_that_does() -> None:

@@ -301,7 +301,7 @@ def test_dp_sgd_states_epsilon_for_every_client() -> None:
 
 def test_the_threat_model_says_what_is_known_of_a_defence() -> None:
     plain, defended = audited(attacks=FEW), audited(attacks=FEW, defenses="top_k:0.5")
-    assert "Which defence the clients use, and its settings." in defended.threat_model.knows
+    assert "Which defence is used, and its settings." in defended.threat_model.knows
     assert "The random numbers of the defence." in defended.threat_model.does_not_know
     assert not any("defence" in sentence for sentence in plain.threat_model.knows)
     assert any("none was in place" in sentence for sentence in plain.not_tested)

@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import torch
 
 import seepage
 from seepage._core import InputError
 from seepage.attacks.properties import unpacked
+from seepage.attacks.properties.readers import Joined, Paths
 from seepage.data.request import Request
 from seepage.data.source import open_source
 from seepage.results import Run, read_summary
 from seepage.results.property import PropertySummary
 from seepage.studies.property.making import pools_of
+from seepage.studies.property.running import with_rows
 from seepage.studies.property.settings import PropertySettings
 
 ASKED = "sex == 'female'"
@@ -196,3 +199,12 @@ def test_a_grid_over_properties_keeps_the_models_of_each() -> None:
     )
     assert [made.property_text for made in summary.models] == ["sex == 'female'", "age > 60"]
     assert [cell.property_text for cell in summary.cells] == ["sex == 'female'", "age > 60"]
+
+
+def test_options_of_a_reader_are_kept_when_it_gets_rows() -> None:
+    reader = with_rows(Paths(hidden=32), torch.zeros(2, 5))
+    assert isinstance(reader, Paths)
+    assert reader.hidden == 32
+    joined = with_rows(Joined(paths=Paths(hidden=16)), torch.zeros(2, 5))
+    assert isinstance(joined, Joined)
+    assert joined.paths.hidden == 16

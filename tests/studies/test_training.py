@@ -166,3 +166,9 @@ def test_equal_rows_in_another_order_are_the_same_table(tmp_path: Path) -> None:
     pl.read_csv(tmp_path / "shop.csv").reverse().write_csv(tmp_path / "shop.csv")
     assert open_tables(Request(target="died"), settings).digest == before.digest
     assert len(make_plan(OWN | {"tables": files(tmp_path), "target": "died"}).tasks) == 1
+
+
+def test_rows_that_were_shuffled_are_another_table() -> None:
+    source = open_tables(Request(data="clinic"), TrainingSettings(guests=2))
+    other = PartyTables(source.name, source.frames, source.labels[::-1], source.target)
+    assert other.digest != source.digest

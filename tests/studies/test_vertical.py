@@ -9,6 +9,7 @@ import pytest
 
 import seepage
 from seepage._core import InputError
+from seepage.observation.vertical import IN_A_BATCH
 from seepage.results import Run, read_summary
 from seepage.results.vertical import VerticalSummary
 from seepage.runs import make_plan
@@ -39,8 +40,11 @@ def test_the_threat_model_is_read_off_what_is_handed_out() -> None:
     told = " ".join((*threat.sees, *threat.knows)).lower()
     assert "label" not in told
     assert any("label" in sentence.lower() for sentence in threat.does_not_know)
+    assert IN_A_BATCH in threat.knows
     defended = audited(defense="hidden_ids").threat_model
-    assert "Which defence the workers use, and its settings." in defended.knows
+    assert "Which defence is used, and its settings." in defended.knows
+    assert IN_A_BATCH not in defended.knows
+    assert "Which people are in a batch." in defended.does_not_know
 
 
 def test_a_grid_over_people_tells_each_variant_its_own_numbers() -> None:

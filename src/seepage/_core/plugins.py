@@ -45,11 +45,13 @@ def is_place(text: str) -> bool:
 
 def object_at(place: str) -> object:
     """The object at ``package.module:object``."""
+    if not is_place(place):
+        raise InputError(f"{place!r} is not of the form package.module:object.")
     module, _, path = place.partition(":")
     try:
         found: object = importlib.import_module(module)
         for word in path.split("."):
             found = getattr(found, word)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # noqa: BLE001  # somebody else's module may fail in any way
         raise InputError(f"{place!r} cannot be loaded: {error}.") from None
     return found

@@ -76,6 +76,9 @@ def _judged(asked: Gate) -> tuple[Path, Summary]:
 
     if (asked.plan is None) == (asked.run is None):
         raise InputError("What is to be judged? Give a plan (--plan) or a finished run (--run).")
+    idle = [f"--{name}" for name in Where.model_fields if getattr(asked, name) != Where.model_fields[name].default]
+    if asked.run is not None and idle:
+        raise InputError(f"A finished run is judged (--run): {' and '.join(idle)} would have no effect; leave it out.")
     if asked.run is not None:
         return asked.run, read_summary(Run.open(asked.run))
     from seepage.runs import make_plan, open_sources, read_plan  # torch takes seconds to load

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from pydantic import BaseModel, ConfigDict, Field
 
+from seepage._core import InputError
 from seepage._core.option import MAIN, RUNNING, Option
 
 
@@ -117,6 +118,8 @@ def workers(plan: Plan, where: Where) -> Iterator[Backend | None]:
     """Where a plan runs: one without a grid here, others in as many processes as there are cores."""
     from seepage.runs.backends import cores, open_backend
 
+    if where.jobs is not None and where.scheduler is not None:
+        raise InputError("--jobs would have no effect: a cluster (--scheduler) has its own workers. Leave it out.")
     jobs, named = where.jobs, where.backend is not None or where.scheduler is not None
     alone = len(plan.tasks) == 1 or (len(plan.variants) == 1 and plan.study.name in ("rows", "vertical"))
     if not named and (jobs == 1 or (jobs is None and alone)):

@@ -14,6 +14,7 @@ from seepage.models import Learner, Parameters
 from seepage.models.recipe import Recipe
 from seepage.models.stack import Stack
 from seepage.observation.vertical import VerticalUpdate
+from seepage.results.summary import ThreatModel
 
 # Parameters, inputs (clients, rows, width), targets (clients, rows), random numbers -> the gradient each client uses.
 # Parameters and gradients have a leading client axis.
@@ -74,6 +75,15 @@ class Defense(Protocol):
     def release(self, models: Stack, streams: Streams) -> Stack:
         """What is handed over instead of trained models."""
         return models
+
+    def amend(self, threat: ThreatModel) -> ThreatModel:
+        """The threat model of somebody who meets this defence, and knows of it."""
+        return threat.model_copy(
+            update={
+                "knows": (*threat.knows, "Which defence is used, and its settings."),
+                "does_not_know": (*threat.does_not_know, "The random numbers of the defence."),
+            }
+        )
 
     def privacy(self, sampling_rate: float, steps: int) -> Privacy | None:
         """What is promised to a client after this many local steps; None if the defence promises nothing."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import torch
 
 from seepage.defenses.defense import Defense
-from seepage.observation.vertical import VerticalUpdate
+from seepage.observation.vertical import IN_A_BATCH, VerticalUpdate
+from seepage.results.summary import ThreatModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,3 +35,13 @@ class HiddenIds(Defense):
         """Every update with the ids of other people."""
         for update in updates:
             yield replace(update, rows=torch.randperm(people, generator=secret)[: len(update.rows)])
+
+    def amend(self, threat: ThreatModel) -> ThreatModel:
+        """The server does not learn who is in a batch."""
+        told = Defense.amend(self, threat)
+        return told.model_copy(
+            update={
+                "knows": tuple(sentence for sentence in told.knows if sentence != IN_A_BATCH),
+                "does_not_know": (*told.does_not_know, "Which people are in a batch."),
+            }
+        )

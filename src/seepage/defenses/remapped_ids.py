@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import torch
 
 from seepage.defenses.defense import Defense
-from seepage.observation.vertical import VerticalUpdate
+from seepage.observation.vertical import IN_A_BATCH, VerticalUpdate
+from seepage.results.summary import ThreatModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,3 +38,13 @@ class RemappedIds(Defense):
         """Every update with the new ids of its people."""
         numbers = torch.randperm(people, generator=secret)
         return (replace(update, rows=numbers[update.rows]) for update in updates)
+
+    def amend(self, threat: ThreatModel) -> ThreatModel:
+        """The server does not learn who is in a batch."""
+        told = Defense.amend(self, threat)
+        return told.model_copy(
+            update={
+                "knows": tuple(sentence for sentence in told.knows if sentence != IN_A_BATCH),
+                "does_not_know": (*told.does_not_know, "Which number is whose: it knows which numbers are in a batch."),
+            }
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seepage.defenses.defense import Defense
+from seepage.results.summary import ThreatModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,3 +19,7 @@ class Undefended(Defense):
         >>> Undefended().balance() is None
         True
     """
+
+    def amend(self, threat: ThreatModel) -> ThreatModel:
+        """There is nothing to know."""
+        return threat

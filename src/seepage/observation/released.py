@@ -25,12 +25,14 @@ class Released:
         kind: what they are.
         rounds: how many of each are chained.
         own_rows: the attacker's rows are none of the owners'; otherwise they come from the same pool.
+        same_epochs: the attacker knows for how long owners train.
     """
 
     models: Stack
     kind: Kind
     rounds: int = 1
     own_rows: bool = False
+    same_epochs: bool = True
 
     def describe(self) -> ThreatModel:
         """Who holds this, what it shows, and what of the rest is known, as sentences."""
@@ -52,5 +54,9 @@ class Released:
             adversary=(holder,),
             sees=tuple(seen),
             knows=("The architecture, and how models are trained.", rows, "The property that is asked about."),
-            does_not_know=("The rows.", "The share of the property among them."),
+            does_not_know=(
+                "The rows.",
+                "The share of the property among them.",
+                *(() if self.same_epochs else ("For how many epochs owners train.",)),
+            ),
         )

@@ -14,6 +14,8 @@ from seepage.observation.claim import Claim
 from seepage.observation.observation import Space
 from seepage.results.summary import ThreatModel
 
+IN_A_BATCH = "Which people are in a batch: it asks for them."
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class VerticalScene:
@@ -39,7 +41,8 @@ class VerticalScene:
         """Who stands here, what it will be shown, and what it knows before, as sentences."""
         knows = [
             "The model's architecture, loss and first parameters.",
-            "How many people there are, and which of them it asks for in a batch.",
+            "How many people there are.",
+            IN_A_BATCH,
             "The columns of all workers: names, order, types and categories.",
         ]
         unknown = ["The rows.", "The labels."]

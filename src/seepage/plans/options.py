@@ -144,6 +144,8 @@ def _shaped(name: str, field: FieldInfo, value: Any, written_out: Callable[[str,
         value = (value,)
     words = allowed_words(field)
     for each in value if several else (value,):
+        if isinstance(each, bool) and bool not in _alternatives(field.annotation):
+            raise InputError(f"Setting {name!r} is {str(each).lower()}: it is not one that is true or false.")
         if words and isinstance(each, str) and each not in words:
             raise unknown_name(name.replace("_", " "), each, words)
     part = option_of(field).part

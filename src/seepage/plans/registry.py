@@ -10,16 +10,18 @@ from __future__ import annotations
 import importlib.util
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import Any
 
 from seepage._core import InputError, unknown_name
+from seepage._core.files import digest
 from seepage._core.plugins import Plugin, object_at, plugins
 from seepage.plans.part import Part
-from seepage.plans.spec import Spec, options_of, with_options
+from seepage.plans.spec import Spec, options_of, with_options, written
 
 ENTRY_POINTS = {"attack": "seepage.attacks", "defence": "seepage.defenses", "model": "seepage.models"}
+METHODS = {"attack": "start", "defence": "protect", "model": "build"}  # what each must have
 KINDS = ("attack", "defence", "model", "reader", "loss", "design")
 
 
@@ -93,7 +95,7 @@ def find(kind: str, name: str, study: str) -> Part:
             raise InputError(f"The {kind} {name!r} works in the study {' and '.join(part.works_on)}, not in {study}.")
         return part
     shelf = _shelf(kind)
-    having = [part for part in (*shelf.parts, *shelf.handed.values()) if part.name == name]
+    having = [part for part in (*shelf.handed.values(), *shelf.parts) if part.name == name]
     for part in having:
         if study in part.works_on:
             return part
@@ -121,14 +123,26 @@ def make(kind: str, text: str, study: str, options: Mapping[str, str] | None = N
 def written_out(kind: str, asked: Any, study: str) -> str:
     """A spec as it stands in a cell: every option named, numbers in one way of writing, mistakes told.
 
-    An object that is given in Python is kept under its class's name; it works in this process only.
+    An object that is given in Python is kept under its class's name and options; it works in this process only.
     """
     if isinstance(asked, str):
         return _made(kind, asked, study)[1]
-    name = type(asked).__name__
+    if asked is None or isinstance(asked, bool | int | float | bytes | Mapping | Sequence):
+        raise InputError(f"A {kind} is {asked!r}; it must be a name, such as {parts_of(kind, study)[0].name!r}.")
+    if not hasattr(asked, METHODS.get(kind, "__class__")):
+        raise InputError(f"A {kind} is a {type(asked).__name__}, which has no method {METHODS[kind]!r}.")
+    name = _name_of(asked)
     part = _as_part(asked, name, "this program")
     _shelf(kind).handed[name] = Part(**{**vars(part), "make": lambda: asked, "works_on": (study,)})
-    return name
+    return ":".join([name, *(f"{option}={written(value)}" for option, value in options_of(asked).items())])
+
+
+def _name_of(asked: object) -> str:
+    """The class's name; with a digest if an option stands in it that a spec cannot say."""
+    plain = options_of(asked)
+    if not is_dataclass(asked) or all(each.name in plain for each in fields(asked) if each.init):
+        return type(asked).__name__
+    return f"{type(asked).__name__}@{digest(repr(asked).encode())[:8]}"
 
 
 def is_handed(kind: str, text: str) -> bool:
@@ -150,14 +164,32 @@ def _made(kind: str, text: str, study: str, options: Mapping[str, str] | None = 
     part = find(kind, spec.name, study)
     what = f"option of {kind} {spec.name!r}"
     own = spec.named(part.main, kind)
-    made = with_options(part.make(), what, {**(options or {}), **own})
+    made = with_options(_instance(kind, part), what, {**(options or {}), **own})
     return made, spec.written_out(made, own)
+
+
+def _instance(kind: str, part: Part) -> Any:
+    """What a part makes. One of somebody else may fail in any way, or be something else: that is one sentence."""
+    if not part.origin:
+        return part.make()
+    try:
+        made = part.make()
+    except Exception as error:  # noqa: BLE001  # somebody else's code
+        raise InputError(f"The {kind} {part.name!r} of {part.origin} cannot be made: {error}.") from None
+    if not hasattr(made, METHODS.get(kind, "__class__")):
+        raise InputError(f"The {kind} {part.name!r} of {part.origin} has no method {METHODS[kind]!r}.")
+    return made
 
 
 def listed(kind: str, study: str | None = None) -> list[dict[str, Any]]:
     """The parts of a kind as facts, with their options."""
     facts: Sequence[str] = ("name", "about", "works_on", "needs", "paper", "origin")
-    return [
-        {name: getattr(part, name) for name in facts} | {"options": options_of(part.make())}
-        for part in parts_of(kind, study)
-    ]
+    every = []
+    for part in parts_of(kind, study):
+        try:
+            options = options_of(_instance(kind, part))
+        except InputError as error:
+            _shelf(kind).broken[part.name] = str(error)
+            continue
+        every.append({name: getattr(part, name) for name in facts} | {"options": options})
+    return every

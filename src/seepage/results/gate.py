@@ -59,11 +59,12 @@ def breaches(summary: Summary, limits: Limits) -> list[Breach]:
     measured: dict[tuple[tuple[str, Coordinate], ...], bool] = {}
     for cell in summary.cells:
         choice = tuple((name, value) for name, value in cell.place.items() if name not in ATTACKERS)
-        failed = cell.outcomes.get(Outcome.FAILED.code, 0)
+        failed = sum(cell.outcomes.get(outcome.code, 0) for outcome in (Outcome.FAILED, Outcome.DIVERGED))
         broke = not cell.measured and cell.outcome != Outcome.NOT_APPLICABLE.code
         measured[choice] = measured.get(choice, False) or cell.measured or broke
         if failed:
-            found.append(Breach(said(cell), f"{failed} of {cell.trials} attacks failed, so what they read is unknown"))
+            what = f"{failed} of {cell.trials} attacks failed or diverged, so what they read is unknown"
+            found.append(Breach(said(cell), what))
         elif broke:
             found.append(Breach(said(cell), f"could not be measured ({cell.outcome.replace('_', ' ')})"))
         if cell.measured:

@@ -68,6 +68,8 @@ def audit(
         >>> result.cells[0].trials
         2
     """
+    if jobs < 1:
+        raise InputError(f"There are {jobs} jobs; it must be at least 1.")
     plan = make_plan({"study": study, "data": data, "target": target} | options)
     folder = Path(out) if out else None
     with ExitStack() as stack:
@@ -122,7 +124,7 @@ def run(
     opened = list(sources) if sources is not None else open_sources(plan)
     if backend is not None:
         _check_portable(plan)
-    elif strict:
+    if strict:
         for task in plan.tasks:  # told before anything is written
             plan.study.check(opened[task.place], task.variant.settings, task.choice)
     folder = Run.open_or_create(out, head_of(plan, opened, command)) if out else None
@@ -176,7 +178,7 @@ def head_of(plan: Plan, sources: Sequence[Opened], command: str) -> Head:
         "plan": plan.fingerprint,
         "tasks": len(plan.tasks),
         "dataset": sources[0].name,
-        "tables": {source.name: source.digest for source in sources},
+        "tables": list(dict.fromkeys(f"{source.name} {source.digest}" for source in sources)),
         "versions": dict(versions()),
     }
 

@@ -22,7 +22,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -49,12 +49,16 @@ class Variant:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is trained once; what workers are given. ``place`` is the variant's in its plan."""
+    """What is trained once; what workers are given.
+
+    ``place`` is the variant's in its plan, ``alone`` says that the plan has no other task.
+    """
 
     study: str
     variant: Variant
     choice: Choice
     place: int = 0
+    alone: bool = False
 
     @cached_property
     def id(self) -> str:
@@ -93,7 +97,8 @@ class Plan:
             for place, variant in enumerate(self.variants)
             for choice in self.study.choices(variant.settings)
         ]
-        return tuple({task.id: task for task in reversed(every)}.values())[::-1]
+        tasks = tuple({task.id: task for task in reversed(every)}.values())[::-1]
+        return (replace(tasks[0], alone=True),) if len(tasks) == 1 else tasks
 
     @cached_property
     def fingerprint(self) -> str:
@@ -130,7 +135,8 @@ def read_plan(path: str | Path) -> dict[str, Any]:
 
 def _check_old_form(values: Mapping[str, Any], where: str) -> None:
     """Plans of earlier versions said some things otherwise."""
-    parts = [values, *(case for case in values.get("cases") or [] if isinstance(case, Mapping))]
+    listed = values.get("cases")
+    parts = [values, *(case for case in (listed if isinstance(listed, list) else []) if isinstance(case, Mapping))]
     for part in parts:
         if part.get("protocol") == "vertical":
             raise InputError(
@@ -188,21 +194,13 @@ def _check_apart(study: Study, variants: list[Variant]) -> None:
     for variant in variants:
         data = variant.request.data
         table = str(data) if isinstance(data, str | Path) else "a table"  # frames are told apart by the names of cases
-        said = variant.settings.model_dump(mode="json", include=set(study.said))
-        choices = [asdict(choice) for choice in study.choices(variant.settings)]  # type: ignore[call-overload]
-        lists = {key: value for key, value in said.items() if not isinstance(value, list)}
-        attackers = [said.get(key) or [""] for key in ("attacks", "attack_points")]
-        own = {
-            json.dumps([variant.name, table, lists, choice, attack, point], sort_keys=True)
-            for choice in choices
-            for attack in attackers[0]
-            for point in attackers[1]
-        }
-        if common := sorted(own & seen):
-            choice = json.loads(common[0])[3]
-            where = ", ".join([table, *(str(part) for part in choice.values() if part not in ("", "none"))])
-            raise InputError(f"Two parts of the plan test the same thing ({where}).")
-        seen |= own
+        for choice in study.choices(variant.settings):
+            for place in study.places(variant.settings, choice):
+                key = json.dumps([variant.name, table, list(place)])
+                if key in seen:
+                    words = [table, *(str(part) for part in place if part not in ("", "none", False, 0))]
+                    raise InputError(f"Two parts of the plan test the same thing ({', '.join(words)}).")
+                seen.add(key)
 
 
 def prepare(study: Study, values: Mapping[str, Any]) -> tuple[Request, Settings]:
@@ -232,7 +230,8 @@ def with_typed(values: Mapping[str, Any], typed: Mapping[str, Any]) -> dict[str,
     others = {option_of(field).one: name for each in (Request, kind) for name, field in each.model_fields.items()}
     names = {*typed, *(one for one, name in others.items() if name in typed)}
     grid = {key: value for key, value in (values.get("grid") or {}).items() if key not in names}
-    cases = [{key: value for key, value in case.items() if key not in names} for case in values.get("cases") or []]
+    left = [{key: value for key, value in case.items() if key not in names} for case in values.get("cases") or []]
+    cases = [case for place, case in enumerate(left) if case and case not in left[:place]]  # some became the same
     rest = {key: value for key, value in values.items() if key not in MANY}
     return rest | dict(typed) | ({"grid": grid} if grid else {}) | ({"cases": cases} if cases else {})
 
@@ -244,5 +243,7 @@ def _parsed(path: Path) -> dict[str, Any]:
         raise InputError(f"There is no plan {path}.") from None
     except OSError as error:
         raise InputError(f"The plan {path} cannot be read: {error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise InputError(f"The plan {path} is nested too deep.") from None
+    except ValueError as error:  # not TOML, not text, or a number of thousands of digits
         raise InputError(f"The plan {path} is not valid TOML: {error}.") from None

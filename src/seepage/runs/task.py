@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from seepage._core import InputError, Progress, silent
+from seepage._core import DiskFull, InputError, Progress, silent
 from seepage.data.request import Request
 from seepage.data.source import located
 from seepage.plans.options import Settings
@@ -128,20 +128,25 @@ def run_task(
     except InputError as error:  # this cell cannot be; others of the plan can
         return Done(TaskDone(task=task.id, reason=str(error), versions=versions()))
     sink: Folder | Memory = Folder(Run(Path(folder))) if folder is not None else Memory(files=dict(files or {}))
-    found = study.run(
-        Work(
-            source=source,
-            settings=variant.settings,
-            choice=task.choice,
-            variant=variant.name,
-            sink=sink,
-            task=task.id,
-            needs=task.needs,
-            scratch=Path(folder) / "work" / task.id if folder is not None else None,
-            output=Path(folder) if folder is not None else None,
-            progress=progress,
+    try:
+        found = study.run(
+            Work(
+                source=source,
+                settings=variant.settings,
+                choice=task.choice,
+                variant=variant.name,
+                sink=sink,
+                task=task.id,
+                needs=task.needs,
+                scratch=Path(folder) / "work" / task.id if folder is not None else None,
+                output=Path(folder) if folder is not None and task.alone else None,
+                progress=progress,
+            )
         )
-    )
+    except DiskFull:
+        raise
+    except InputError as error:  # told only while it ran: too few models were good enough, say
+        return Done(TaskDone(task=task.id, reason=str(error), versions=versions()))
     names = [_named(cell, part) for cell, part in found.cells]
     done = TaskDone(
         task=task.id,

@@ -78,7 +78,8 @@ class Work:
         task: its name.
         needs: names of tasks that were finished before, by the label of their choice.
         scratch: a folder for a state that outlives a kill; None where there is none.
-        output: the run folder, for what a user wants beside records (a trained model); None where there is none.
+        output: the run folder, for what a user wants beside records (a trained model); None where there is none, or
+            where the plan has other tasks.
         progress: is told how far it is.
     """
 
@@ -213,6 +214,10 @@ class Study(Protocol):
 
     def try_one(self, source: Any, settings: Any, choice: Any, probe: Probe) -> float:
         """Seconds of processor time that one piece of this kind takes."""
+        ...
+
+    def places(self, settings: Any, choice: Any) -> Sequence[Sequence[object]]:
+        """The coordinates of the cells that a choice makes, as far as settings tell: two equal ones would be mixed."""
         ...
 
     def cells(self, settings: Any, choice: Any) -> int:

@@ -121,7 +121,7 @@ def both_sides(work: Work, pools: Pools) -> Both:
     settings, defense = work.settings, work.choice.defense
     shards = shard_choices(settings, defense)
     names = [file_of(work.needs[shard.label]) for shard in shards]
-    key = (work.source.digest, work.output, *names)
+    key = (work.source.digest, work.scratch and work.scratch.parent, *names)
     if key in _kept:
         return _kept[key]
     guard: Defense = registry.make("defence", defense, "property")
@@ -166,8 +166,10 @@ def read_models(work: Work) -> Found:
         kind=settings.observed,
         rounds=settings.rounds,
         own_rows=settings.pools == "disjoint",
+        same_epochs=settings.shadow_epochs is None,
     )
-    found = Found(cells=[(cell, "")], threat_model=seen.describe())
+    guard: Defense = registry.make("defence", choice.defense, "property")
+    found = Found(cells=[(cell, "")], threat_model=guard.amend(seen.describe()))
     found.note("models", _made(work, pools, both))
     if not work.sink.has(cell):
         fitted = _fitted(cell, settings, both.shadows, pools, work.progress)
@@ -197,7 +199,9 @@ def _fitted(
 
 def with_rows(reader: Paths | Joined, rows: torch.Tensor) -> Reader:
     """A reader that tries models with these rows."""
-    return Paths(rows=rows) if isinstance(reader, Paths) else replace(reader, paths=Paths(rows=rows))
+    if isinstance(reader, Paths):
+        return replace(reader, rows=rows)
+    return replace(reader, paths=replace(reader.paths, rows=rows))
 
 
 def _stream_name(cell: PropertyCell) -> str:

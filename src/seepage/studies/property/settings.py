@@ -147,6 +147,8 @@ class PropertySettings(Settings):
             raise InputError(
                 f"There are {self.rounds} rounds of weights; several can be seen of an update or a gradient only."
             )
+        if self.shadow_epochs is not None and self.observed == "gradient":
+            raise InputError("The setting 'shadow_epochs' has no effect on gradients, which are sent before training.")
         if self.pools == "shared":
             for name in ("shadow_pool", "shadow_share"):
                 if getattr(self, name) != type(self).model_fields[name].default:
@@ -169,6 +171,6 @@ class PropertySettings(Settings):
 def steps_of(text: str) -> tuple[int, int]:
     """``4x5``: 4 rough ranges, and then 5 finer ones in each."""
     rough, times, fine = text.partition("x")
-    if not (times and rough.isdigit() and fine.isdigit() and min(int(rough), int(fine)) >= 2):
+    if not (times and rough.isdecimal() and fine.isdecimal() and min(int(rough), int(fine)) >= 2):
         raise InputError(f"The hierarchy {text!r} is not of the form 4x5: two whole numbers, each at least 2.")
     return int(rough), int(fine)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from seepage.attacks.properties import check_plan, train_shard
@@ -85,6 +85,11 @@ class Properties:
         begin = time.process_time()
         train_shard(plan, 0, *pools.of("targets"), pools.evaluation, pools.course)
         return (time.process_time() - begin) / len(plan.numbers(0))
+
+    def places(self, settings: PropertySettings, choice: ShardChoice | ReadChoice) -> list[tuple[object, ...]]:
+        if isinstance(choice, ShardChoice):  # models may be read by several cells
+            return []
+        return [(settings.property_text, settings.observed, *astuple(choice))]
 
     def cells(self, settings: PropertySettings, choice: ShardChoice | ReadChoice) -> int:
         return int(isinstance(choice, ReadChoice))

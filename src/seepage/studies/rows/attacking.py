@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from pydantic import JsonValue
 
-from seepage._core import NotApplicable, Outcome, Progress, SeepageError, Streams
+from seepage._core import DiskFull, NotApplicable, Outcome, Progress, Streams
 from seepage.attacks import RowsAttack, attacked
 from seepage.attacks.inversion import Inversion
 from seepage.data import Table
@@ -18,6 +18,7 @@ from seepage.metrics import Evaluator, aligned
 from seepage.models import activations
 from seepage.observation import Claim, Knowledge, Observation
 from seepage.results import Record, RowsCell
+from seepage.studies.failing import failure
 from seepage.studies.rows.making import knowledge_of
 from seepage.studies.rows.settings import RowsSettings
 
@@ -114,8 +115,10 @@ def claims_of(
             found = attacked(attack, members, streams.child(number) if number else streams, progress=progress)
         except NotApplicable as error:  # the attack says it cannot: counted, never averaged
             found = [Claim(outcome=Outcome.NOT_APPLICABLE, note=str(error)) for _ in members]
-        except SeepageError as error:  # it should have been able to: that is not evidence of privacy
-            found = [Claim(outcome=Outcome.FAILED, note=str(error)) for _ in members]
+        except DiskFull:
+            raise
+        except Exception as error:  # noqa: BLE001  # an attack that breaks is a failed cell, whoever wrote it
+            found = [Claim(outcome=Outcome.FAILED, note=failure(error, type(attack).__name__)) for _ in members]
         claims |= dict(zip(group, found, strict=True))
     return [claims[index] for index in range(len(observations))]
 

@@ -25,6 +25,7 @@ def explain(
     clients: int = 1,
     optimiser: Optimiser = "sgd",
     weight_decay: float = 0.0,
+    only_attacked: bool = False,
 ) -> list[Applicability]:
     """One entry per model, defence and batch size, as in ``summary.json``.
 
@@ -33,6 +34,7 @@ def explain(
         variant: of the plan.
         clients: whose updates the server only sees added up.
         optimiser, weight_decay: of the clients; audits simulate plain SGD.
+        only_attacked: leave out what has no trials: it could not be run.
     """
     if settings.protocol == "fedsgd" and optimiser != "sgd":
         raise InputError(
@@ -45,8 +47,15 @@ def explain(
         seen[key] = min(rows, seen.get(key, rows))  # the fewest rows are read best
     entries = []
     for model in settings.models:
+        chosen = [
+            (defense, batch_size)
+            for defense, batch_size in itertools.product(settings.defenses, settings.batch_sizes)
+            if not only_attacked or (model, defense, batch_size) in seen
+        ]
+        if not chosen:
+            continue
         encoder, learner = model_of(source, settings, model, seed=0)
-        for defense, batch_size in itertools.product(settings.defenses, settings.batch_sizes):
+        for defense, batch_size in chosen:
             registry.make("defence", defense, "rows")
             rows = seen.get((model, defense, batch_size)) or _rows(settings, batch_size)
             setup = Setup(

@@ -43,7 +43,7 @@ def make_schedule(settings: RowsSettings) -> Schedule:
     points = settings.attack_points
     if points == ("auto",):
         return Automatic()
-    numbers = [point for point in points if _reads_as_number(point)]
+    numbers = [point for point in points if is_exposure(point)]
     if not numbers:
         return Automatic(keep=points)
     if len(numbers) < len(points):
@@ -51,7 +51,8 @@ def make_schedule(settings: RowsSettings) -> Schedule:
     return Milestones(exposures=tuple(float(point) for point in numbers))
 
 
-def _reads_as_number(text: str) -> bool:
+def is_exposure(text: str) -> bool:
+    """Whether an attack point is an exposure and not a name."""
     try:
         float(text)
     except ValueError:

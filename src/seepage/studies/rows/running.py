@@ -10,12 +10,12 @@ import numpy as np
 from seepage._core import Streams, under
 from seepage.attacks import RowsAttack
 from seepage.data.source import Source
+from seepage.defenses import Defense
 from seepage.federation import Trace
 from seepage.metrics import Evaluator
 from seepage.plans import registry
 from seepage.results import RowsCell
 from seepage.results.rows import Exposure, Promise, Utility
-from seepage.results.summary import ThreatModel
 from seepage.studies.rows.attacking import AttackedUpdate, attack_cells, joined
 from seepage.studies.rows.making import make_partition, make_protocol, train
 from seepage.studies.rows.settings import RowsSettings
@@ -48,7 +48,8 @@ def run_choice(work: Work) -> Found:
         traces.append(trace)
         evaluators.append(Evaluator(training=whole, deviation=settings.deviation))
         _note_costs(found, work, repeat, trace)
-    found.threat_model = threat_model(traces[0], choice.defense)
+    guard: Defense = registry.make("defence", choice.defense, "rows")
+    found.threat_model = guard.amend(traces[0].points[0].observations[0].describe())  # what was really handed out
     points = _attacked_points(traces, settings)
     for name in settings.attacks:
         attack = registry.make("attack", name, "rows", settings.attack_options)
@@ -88,19 +89,6 @@ def _cell(work: Work, point: str, attack: str) -> RowsCell:
         attack=attack,
         variant=work.variant,
         **asdict(work.choice),
-    )
-
-
-def threat_model(trace: Trace, defense: str) -> ThreatModel:
-    """Read off what was really handed out."""
-    handed = trace.points[0].observations[0].describe()
-    if defense == "none":
-        return handed
-    return handed.model_copy(
-        update={
-            "knows": (*handed.knows, "Which defence the clients use, and its settings."),
-            "does_not_know": (*handed.does_not_know, "The random numbers of the defence."),
-        }
     )
 
 

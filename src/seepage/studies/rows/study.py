@@ -15,14 +15,14 @@ from seepage.plans import registry
 from seepage.results.rows import RowsSummary, rows_results
 from seepage.studies.parts import check_model
 from seepage.studies.rows.explain import explain
-from seepage.studies.rows.making import make_protocol, model_of, train
+from seepage.studies.rows.making import is_exposure, make_protocol, model_of, train
 from seepage.studies.rows.running import RowsChoice, rounds_of, run_choice
 from seepage.studies.rows.settings import RowsSettings
 from seepage.studies.study import Found, Gathered, Probe, Work
 from seepage.studies.trying import tried
 
 EXPLAINED = 12  # variants of which it is counted what can work; more would be a page of its own
-POINTS = 5  # that `auto` stands for
+AUTOMATIC = ("initialized", "25%", "50%", "75%", "final")  # what `auto` stands for
 ROUNDS = 20  # of training that are tried
 _NAMES = {"fedsgd": "FedSGD", "fedavg": "FedAvg"}
 
@@ -76,6 +76,11 @@ class Rows:
         one = settings.model_copy(update={"attacks": (probe.kind[-1],), **changes})
         return float(sum(record.seconds for record in tried(self, source, one, choice).records))
 
+    def places(self, settings: RowsSettings, choice: RowsChoice) -> list[tuple[object, ...]]:
+        points = [f"{float(point):g}" if is_exposure(point) else point for point in _point_names(settings)]
+        fixed = (settings.protocol, choice.model, choice.defense, choice.batch_size)
+        return [(*fixed, attack, point) for attack in settings.attacks for point in points]
+
     def cells(self, settings: RowsSettings, choice: RowsChoice) -> int:
         return len(settings.attacks) * _points(settings)
 
@@ -102,7 +107,9 @@ class Rows:
                 "applicability": [
                     entry
                     for part in (gathered.parts if len(gathered.parts) <= EXPLAINED else ())
-                    for entry in explain(part.source, part.settings, part.trials, variant=part.variant)
+                    for entry in explain(
+                        part.source, part.settings, part.trials, variant=part.variant, only_attacked=True
+                    )
                 ],
                 "utility": gathered.facts.get("utility", ()),
                 "privacy": gathered.facts.get("privacy", ()),
@@ -111,8 +118,12 @@ class Rows:
         )
 
 
+def _point_names(settings: RowsSettings) -> tuple[str, ...]:
+    return AUTOMATIC if settings.attack_points == ("auto",) else settings.attack_points
+
+
 def _points(settings: RowsSettings) -> int:
-    return POINTS if settings.attack_points == ("auto",) else len(settings.attack_points)
+    return len(_point_names(settings))
 
 
 def _one_round(source: Source, settings: RowsSettings, choice: RowsChoice) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import time
 from contextlib import AbstractContextManager, nullcontext
@@ -138,8 +139,11 @@ def _trained(work: Work, parties: Parties, folder: Path) -> Values:
     after = peak_memory()
     if before is not None and after is not None:
         values["cost", "memory_mb"] = (after - before) / 2**20
-    if work.output is not None and len(training_choices(settings)) == 1 and not (work.output / "model").exists():
-        model.save(work.output / "model")
+    if work.output is not None and not (work.output / "model").exists():
+        unfinished = work.output / "work" / "model"  # it appears under its name when it is complete
+        shutil.rmtree(unfinished, ignore_errors=True)
+        model.save(unfinished)
+        unfinished.replace(work.output / "model")
     values |= _costs(model)
     if settings.evaluate:
         values |= _quality(model, parties, streams)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from seepage.data.request import Request
@@ -25,9 +25,7 @@ class VerticalTraining:
     name = "training"
     about = "What a model over several parties' columns is worth, and what they read of each other."
     settings = TrainingSettings
-    said = frozenset(
-        {"data", "tables", "designs", "guests", "phases", "failure_probabilities", "failure_methods", "runs"}
-    )
+    said = frozenset({"data", "tables", "designs", "guests", "phases", "failure_probabilities", "failure_methods"})
 
     def open(self, request: Request, settings: TrainingSettings) -> PartyTables:
         return open_tables(request, settings)
@@ -62,6 +60,9 @@ class VerticalTraining:
         begin = time.process_time()
         model.fit(parties.frames, parties.labels, train_rows=parties.train, validation_rows=parties.validation)
         return (time.process_time() - begin) / 2
+
+    def places(self, settings: TrainingSettings, choice: TrainingChoice) -> list[tuple[object, ...]]:
+        return [(settings.parties, *astuple(choice))]
 
     def cells(self, settings: TrainingSettings, choice: TrainingChoice) -> int:
         return int(choice.repeat == 0)  # its repeats are trials of one cell

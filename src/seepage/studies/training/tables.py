@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -53,10 +52,12 @@ class PartyTables:
 
     @cached_property
     def digest(self) -> str:
-        """Equal for the same rows, in whatever order: a file may have changed since a run was begun."""
-        frames = {name: [frame.columns, str(frame.hash_rows(seed=0).sum())] for name, frame in self.frames.items()}
-        text = json.dumps([frames, np.sort(self.labels).tolist()])
-        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+        """Equal for the same aligned rows in the same order: a file may have changed since a run began."""
+        found = hashlib.blake2b(repr(self.labels.tolist()).encode(), digest_size=8)
+        for name, frame in self.frames.items():
+            found.update(repr([name, frame.columns]).encode())
+            found.update(frame.hash_rows(seed=0).to_numpy().tobytes())
+        return found.hexdigest()
 
     def describe(self) -> Dataset:
         """Names and kinds of columns, with the party that has them; no values."""

@@ -33,6 +33,9 @@ def threat_model(settings: TrainingSettings, received: dict[str, tuple[str, ...]
     return ThreatModel(
         adversary=("An honest-but-curious host, which wants the guests' columns; and guests, which want the labels.",),
         sees=sees,
-        knows=("The design, and the columns of all guests: names, types and categories.",),
+        knows=(
+            "The design, and the columns of all guests: names, types and categories.",
+            "For one of the two ways to read: as many rows of a guest as the guest has columns.",
+        ),
         does_not_know=("The host: the guests' rows and weights.", "A guest: the labels and the host's weights."),
     )

@@ -16,7 +16,6 @@ from seepage.observation import Claim, Knowledge
 from seepage.observation.vertical import VerticalScene
 from seepage.plans import registry
 from seepage.results import ALL_COLUMNS, ATTACK, Measure, Record, VerticalCell
-from seepage.results.summary import ThreatModel
 from seepage.results.vertical import Losses, on_curve
 from seepage.studies.study import Found, Work
 from seepage.studies.vertical.settings import VerticalSettings
@@ -37,11 +36,15 @@ def run_choice(work: Work) -> Found:
     revealed: dict[str, list[dict[str, JsonValue]]] = {name: [] for name in missing}
     for repeat in range(settings.trials if missing else 1):
         workers = Workers.make(work.source, settings, choice, repeat)
-        attacks = {name: registry.make("attack", name, "vertical", settings.attack_options) for name in missing}
-        scene = make_scene(workers, settings, attacks.values())
+        attacks = {name: registry.make("attack", name, "vertical", settings.attack_options) for name in cells}
+        scene = make_scene(workers, settings, attacks.values())  # the same for those that are stored already
         if found.threat_model is None:
-            found.threat_model = threat_model(scene, choice.defense)
-        watchers = {name: Watcher(attack, scene, workers.streams.child(name)) for name, attack in attacks.items()}
+            found.threat_model = workers.defense.amend(scene.describe())
+        watchers = {
+            name: Watcher(attack, scene, workers.streams.child(name))
+            for name, attack in attacks.items()
+            if name in missing
+        }
         points = show_batches(work, workers, scene, watchers) if watchers or settings.moving else []
         if repeat == 0:
             _note_losses(found, work, workers, points)
@@ -99,19 +102,6 @@ def _likeness(claim: Claim, workers: Workers) -> tuple[float, float] | None:
     varied = min(float(read.std()), float(true.std())) > 0
     correlation = float(np.corrcoef(read.ravel(), true.ravel())[0, 1]) if varied else 0.0
     return psnr(read, true), correlation
-
-
-def threat_model(scene: VerticalScene, defense: str) -> ThreatModel:
-    """Read off the scene that attacks start on."""
-    handed = scene.describe()
-    if defense == "none":
-        return handed
-    return handed.model_copy(
-        update={
-            "knows": (*handed.knows, "Which defence the workers use, and its settings."),
-            "does_not_know": (*handed.does_not_know, "The random numbers of the defence."),
-        }
-    )
 
 
 def _cell(work: Work, attack: str) -> VerticalCell:

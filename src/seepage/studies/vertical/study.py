@@ -71,6 +71,10 @@ class Vertical:
         tried(self, source, one, choice)
         return time.process_time() - begin
 
+    def places(self, settings: VerticalSettings, choice: VerticalChoice) -> list[tuple[object, ...]]:
+        fixed = (choice.model, choice.defense, choice.batch_size, settings.people, settings.batches_seen)
+        return [(*fixed, settings.moving, attack) for attack in settings.attacks]
+
     def cells(self, settings: VerticalSettings, choice: VerticalChoice) -> int:
         return len(settings.attacks)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 
-from seepage._core import NotApplicable, Outcome, SeepageError, Streams
+from seepage._core import DiskFull, NotApplicable, Outcome, Streams
 from seepage.attacks import Attack, Attacker
 from seepage.observation import Claim
 from seepage.observation.vertical import VerticalScene, VerticalUpdate
 from seepage.results import Measure
+from seepage.studies.failing import failure
 
 
 class Watcher:
@@ -18,6 +19,7 @@ class Watcher:
     """
 
     def __init__(self, attack: Attack[VerticalScene, VerticalUpdate], scene: VerticalScene, streams: Streams) -> None:
+        self.name = type(attack).__name__
         self.seconds = 0.0
         self.curve: dict[Measure, float] = {}
         self._claim: Claim | None = None
@@ -65,6 +67,6 @@ class _Told:
         self._watcher.seconds += time.perf_counter() - self._begin
         if isinstance(error, NotApplicable):
             self._watcher.end(Outcome.NOT_APPLICABLE, str(error))
-        elif isinstance(error, SeepageError):
-            self._watcher.end(Outcome.FAILED, str(error))
-        return isinstance(error, SeepageError)
+        elif isinstance(error, Exception) and not isinstance(error, DiskFull):
+            self._watcher.end(Outcome.FAILED, failure(error, self._watcher.name))
+        return isinstance(error, Exception) and not isinstance(error, DiskFull)

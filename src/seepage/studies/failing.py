@@ -1,0 +1,24 @@
+"""An attack that breaks: a failed cell with a reason, and the traceback on the log."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from pathlib import Path
+
+from seepage._core import SeepageError
+
+_LOG = logging.getLogger("seepage")
+
+
+def failure(error: Exception, attack: str) -> str:
+    """What is noted of an attack that broke.
+
+    Only errors of ours are quoted: the message of another one may hold a cell of the table. Its traceback goes to the
+    log, which is the terminal unless a program says otherwise.
+    """
+    if isinstance(error, SeepageError):
+        return str(error)
+    _LOG.error("The attack %s stopped with an internal error.", attack, exc_info=error)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"It stopped with {type(error).__name__} in {Path(last.filename).name}, line {last.lineno}."
