@@ -11,11 +11,12 @@ from typer.testing import CliRunner
 
 from seepage._core import InputError
 from seepage.cli.main import app
-from seepage.results import Interval, Run
+from seepage.results import Interval, Measure, Record, Run, TrainingCell, Trials
 from seepage.results.compare import compare
 from seepage.results.gate import Limits, breaches
 from seepage.results.rows import RowsResult, RowsSummary
 from seepage.results.store import STORE_VERSION
+from seepage.results.training import training_result
 from tests.report.example import a_cell, a_property_summary, a_summary, a_training_summary, every_study, records_of
 
 
@@ -147,3 +148,15 @@ def test_a_run_as_csv(tmp_path: Path, what: str, column: str) -> None:
         CliRunner().invoke(app, words, catch_exceptions=False)
     with pytest.raises(InputError, match="Did you mean 'cells'"):
         CliRunner().invoke(app, [*words[:2], "x.csv", "--what", "cell"], catch_exceptions=False)
+
+
+def test_labels_that_guests_read_are_judged_too() -> None:
+    cell = TrainingCell(dataset="clinic", design="tabvfl", guests=2)
+    records = []
+    for repeat in range(3):
+        values = {Measure("model", "privacy/cells read by the host", way): 0.5 for way in ("as sent", "guessing")}
+        values[Measure("model", "privacy/labels from gradients", "AUC by norm")] = 0.98
+        records.append(Record(cell=cell, repeat=repeat, outcome="ok", values=values))
+    judged = training_result(Trials.of(records)).judged["gain"]
+    assert judged is not None
+    assert judged.mean == pytest.approx(0.96)

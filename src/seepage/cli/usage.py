@@ -9,16 +9,10 @@ import typer
 from seepage._core import InputError, nearest
 from seepage.data.request import Request
 from seepage.plans.options import flag_of
-from seepage.studies import SETTINGS
+from seepage.studies import SETTINGS, command_of
 
 # Typer carries its own copy of click in newer versions, so the class is found by way of one that it exports.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
-COMMANDS = {"rows": "seepage audit", "training": "seepage train"}
-
-
-def command_of(study: str) -> str:
-    """The command that runs a study."""
-    return COMMANDS.get(study, f"seepage audit {study}")
 
 
 def told(error: Any) -> InputError:

@@ -15,6 +15,7 @@ from seepage.results.trials import Trials
 
 MODEL = "model"  # the source of numbers that are about a trained model
 READ, GUESSED = "cells read by the host", "guessing"
+LABEL_WAYS = ("AUC by direction", "AUC by norm")
 
 
 class Value(Facts):
@@ -106,16 +107,26 @@ def training_result(trials: Trials) -> TrainingResult:
         | envelope(trials)
         | {
             "metrics": {name: trials.interval(Measure(MODEL, *where)) for name, where in _QUALITY.items()},
-            "judged": {"gain": _read_by_host(trials)},
+            "judged": {"gain": _beyond_guessing(trials)},
             "values": tuple(values),
         }
     )
 
 
-def _read_by_host(trials: Trials) -> Interval | None:
-    """What the host reads of the guests' cells beyond guessing, by the better of its two ways; None if not measured."""
+def _beyond_guessing(trials: Trials) -> Interval | None:
+    """The most that a party reads of another beyond guessing; None if that was not measured.
+
+    Of the guests' cells what the host reads, by the better of its two ways; of the labels what guests tell from
+    gradients, as twice the AUC minus 1, which is 0 for guessing and 1 for all of them.
+    """
     scope = f"privacy/{READ}"
     ways = ("as sent", "with as many known rows as columns")
     gains = trials.differences([(Measure(MODEL, scope, way), Measure(MODEL, scope, GUESSED)) for way in ways])
+    told = [trials.interval(Measure(MODEL, "privacy/labels from gradients", way)) for way in LABEL_WAYS]
+    gains += [None if auc is None else Interval(*map(_advantage, (auc.mean, auc.low, auc.high))) for auc in told]  # type: ignore[arg-type]
     known = [gain for gain in gains if gain is not None]
-    return max(known, key=lambda gain: gain.mean, default=None)
+    return max(known, key=lambda gain: gain.mean if gain.high is None else gain.high, default=None)
+
+
+def _advantage(auc: float | None) -> float | None:
+    return None if auc is None else 2 * auc - 1

@@ -25,6 +25,11 @@ SETTINGS: Mapping[str, type[Settings]] = {
 }
 
 
+def command_of(study: str) -> str:
+    """The command that runs a study."""
+    return {"rows": "seepage audit", "training": "seepage train"}.get(study, f"seepage audit {study}")
+
+
 def find_study(name: str) -> Study:
     """The study of this name."""
     if name not in SETTINGS:
@@ -33,4 +38,4 @@ def find_study(name: str) -> Study:
     return study
 
 
-__all__ = ["SETTINGS", "find_study"]
+__all__ = ["SETTINGS", "command_of", "find_study"]

@@ -106,10 +106,7 @@ class Properties:
 
     def summarise(self, gathered: Gathered) -> PropertySummary:
         models = {
-            tuple(
-                str(entry.get(name, "")) for name in ("dataset", "variant", "property_text", "observed", "defense")
-            ): entry
-            for entry in gathered.facts.get("models", ())
+            tuple(str(entry.get(name, "")) for name in _MODELS): entry for entry in gathered.facts.get("models", ())
         }
         return PropertySummary.model_validate(
             {
