@@ -79,7 +79,7 @@ def main() -> None:
     """Run the command line: bad input is one line and exit code 2, an interrupt is 130, a bug keeps its traceback."""
     warnings.showwarning = _warn
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="seepage", standalone_mode=False)
     except UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # its text is the help
             error.show()  # type: ignore[attr-defined]
