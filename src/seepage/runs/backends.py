@@ -136,7 +136,11 @@ def _dask(scheduler: str | None, jobs: int) -> Iterator[Dask]:
         if scheduler is None:
             address: Any = stack.enter_context(
                 LocalCluster(  # type: ignore[no-untyped-call]
-                    n_workers=jobs, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=40
+                    n_workers=jobs,
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=40,
                 )
             )
         else:

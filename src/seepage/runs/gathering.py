@@ -39,7 +39,9 @@ def gather(
         names = [name for task in plan.tasks if task.place == place for name in _records(finished, task)]
         own = tuple(trials(names))
         columns = source.describe().columns
-        parts.append(VariantTrials(variant=variant.name, settings=variant.settings, source=source, columns=columns, trials=own))
+        parts.append(
+            VariantTrials(variant=variant.name, settings=variant.settings, source=source, columns=columns, trials=own)
+        )
         if getattr(variant.settings, "reveal", False):
             shown += [row for each in own for row in revealed(each.cell.id)]
     known = [finished[task.id] for task in plan.tasks if task.id in finished]

@@ -13,7 +13,6 @@ from seepage.runs.plan import Plan
 from seepage.studies import command_of
 
 
-
 def command_line(plan: Plan) -> str:
     """The command that repeats this: everything that differs from the defaults. A grid needs its plan file."""
     words = command_of(plan.study.name).split()
