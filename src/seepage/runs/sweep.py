@@ -211,7 +211,7 @@ class _Sweep:
 
 
 def _broken(task: Task, error: BaseException) -> Done:
-    """What broke and where. The message of a foreign error may hold a cell of the table, so it stays in the traceback."""
+    """What broke and where. A message that is not ours may hold a cell of the table: it stays in the traceback."""
     what = str(error) if isinstance(error, SeepageError) else f"{type(error).__name__}{_place(error)}"
     return Done(TaskDone(task=task.id, error=what), trace="".join(traceback.format_exception(error)))
 
