@@ -23,6 +23,11 @@ BEYOND_GUESSING = tuple(
 )
 
 
+def is_summarised(measure: Measure) -> bool:
+    """Whether a summary tells this number: of baselines only what an attack is compared with."""
+    return measure.source == ATTACK or measure.metric in ("accuracy", "emr")
+
+
 class ColumnNumbers(Facts):
     """How much of one column was read back, and what guessing gets."""
 

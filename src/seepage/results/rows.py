@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from seepage.results.cells import Coordinate, RowsCell, coordinates
-from seepage.results.row_numbers import BEYOND_GUESSING, RowNumbers, row_numbers
+from seepage.results.row_numbers import BEYOND_GUESSING, RowNumbers, is_summarised, row_numbers
 from seepage.results.summary import ColumnFacts, Facts, Summary, show
 from seepage.results.trials import Trials
 
@@ -146,5 +146,5 @@ def read(result: RowNumbers) -> list[str]:
 
 def rows_results(every: Sequence[Trials], columns: Sequence[ColumnFacts]) -> tuple[RowsResult, ...]:
     """One entry per cell."""
-    Trials.resample(every, BEYOND_GUESSING)
+    Trials.resample(every, is_summarised, BEYOND_GUESSING)
     return tuple(RowsResult.model_validate(coordinates(trials.cell) | row_numbers(trials, columns)) for trials in every)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -128,20 +128,25 @@ class Trials:
         return Trials(every[0].cell, heads, measures, np.concatenate(blocks), scored)
 
     @staticmethod
-    def resample(every: Sequence[Trials], pairs: Sequence[tuple[Measure, Measure]] = ()) -> None:
-        """Work out all intervals of many cells, and of the differences of these pairs, in few large products.
+    def resample(
+        every: Sequence[Trials], wanted: Callable[[Measure], bool], pairs: Sequence[tuple[Measure, Measure]] = ()
+    ) -> None:
+        """Work out the wanted intervals of many cells, and the differences of these pairs, in few large products.
 
-        Cell by cell they take longer: a product of small matrices is mostly the cost of calling it.
+        Cell by cell they take longer: a product of small matrices is mostly the cost of calling it. Others are worked
+        out when they are asked for.
         """
-        alike: dict[int, list[tuple[Trials, np.ndarray]]] = {}
+        alike: dict[int, list[tuple[Trials, list[Measure], np.ndarray]]] = {}
         for trials in every:
-            table = np.concatenate([trials.values[trials.scored], trials._paired(pairs)], 1)
-            if np.isfinite(table).all():  # others are worked out when they are asked for
-                alike.setdefault(len(table), []).append((trials, table))
+            measures = [measure for measure in trials.measures if wanted(measure)]
+            places = [trials._places[measure] for measure in measures]
+            table = np.concatenate([trials.values[trials.scored][:, places], trials._paired(pairs)], 1)
+            if np.isfinite(table).all():
+                alike.setdefault(len(table), []).append((trials, measures, table))
         for group in alike.values():
-            intervals = iter(bootstrap_columns(np.concatenate([table for _, table in group], 1)))
-            for trials, _ in group:
-                trials.__dict__["_intervals"] = [next(intervals) for _ in trials.measures]
+            intervals = iter(bootstrap_columns(np.concatenate([table for _, _, table in group], 1)))
+            for trials, measures, _ in group:
+                trials._intervals.update((measure, next(intervals)) for measure in measures)
                 trials._differences.update((pair, next(intervals)) for pair in pairs)
 
     @cached_property
@@ -159,8 +164,8 @@ class Trials:
         return {measure: place for place, measure in enumerate(self.measures)}
 
     @cached_property
-    def _intervals(self) -> list[Interval | None]:
-        return bootstrap_columns(self.values[self.scored])
+    def _intervals(self) -> dict[Measure, Interval | None]:
+        return {}
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -181,8 +186,11 @@ class Trials:
         return list(dict.fromkeys(m.metric for m in self.measures if m.source == ATTACK and m.scope == ALL_COLUMNS))
 
     def interval(self, measure: Measure) -> Interval | None:
-        place = self._places.get(measure)
-        return None if place is None else self._intervals[place]
+        if measure not in self._places:
+            return None
+        if measure not in self._intervals:
+            self._intervals.update(zip(self.measures, bootstrap_columns(self.values[self.scored]), strict=True))
+        return self._intervals[measure]
 
     def differences(self, pairs: Sequence[tuple[Measure, Measure]]) -> list[Interval | None]:
         """One number minus another, paired per trial, for each of the pairs: intervals are those of the differences."""

@@ -10,7 +10,7 @@ from pydantic import Field
 from seepage.results.cells import Coordinate, VerticalCell, coordinates
 from seepage.results.interval import Interval
 from seepage.results.record import ATTACK, Measure
-from seepage.results.row_numbers import BEYOND_GUESSING, RowNumbers, row_numbers
+from seepage.results.row_numbers import BEYOND_GUESSING, RowNumbers, is_summarised, row_numbers
 from seepage.results.rows import READ, RevealedRow, read
 from seepage.results.summary import ColumnFacts, Facts, Summary
 from seepage.results.trials import Trials
@@ -96,7 +96,7 @@ _TOLD_APART = ("dataset", "attack_point", "defense", "variant")
 
 def vertical_results(every: Sequence[Trials], columns: Sequence[ColumnFacts]) -> tuple[VerticalResult, ...]:
     """One entry per cell."""
-    Trials.resample(every, BEYOND_GUESSING)
+    Trials.resample(every, is_summarised, BEYOND_GUESSING)
     return tuple(
         VerticalResult.model_validate(
             coordinates(trials.cell) | row_numbers(trials, columns) | {"curve": _curve(trials)}
