@@ -40,11 +40,7 @@ def explain(
         raise InputError(
             f"The clients' optimiser {optimiser!r} belongs to the protocol fedavg; in fedsgd they send plain gradients."
         )
-    seen: dict[tuple[str, str, int], int] = {}
-    for each in trials:
-        assert isinstance(each.cell, RowsCell)
-        key, rows = (each.cell.model, each.cell.defense, each.cell.batch_size), int(each.heads["rows"].min())  # type: ignore[arg-type]
-        seen[key] = min(rows, seen.get(key, rows))  # the fewest rows are read best
+    seen = _fewest_rows(trials)
     entries = []
     for model in settings.models:
         chosen = [
@@ -69,21 +65,30 @@ def explain(
                 weight_decay=weight_decay,
                 hidden_scales=encoder.standardise_onehot and settings.local_statistics,
             )
-            entries.append(
-                Applicability(
-                    dataset=source.name,
-                    variant=variant,
-                    protocol=settings.protocol,
-                    model=model,
-                    defense=defense,
-                    batch_size=batch_size,
-                    rows=setup.total,
-                    steps=setup.steps,
-                    stops=what_stops(setup),
-                    findings=tuple(PartVerdict(**asdict(finding)) for finding in findings(setup)),
-                )
-            )
+            where = {"dataset": source.name, "variant": variant, "protocol": settings.protocol}
+            entries.append(_entry(setup, where | {"model": model, "defense": defense}, batch_size))
     return entries
+
+
+def _fewest_rows(trials: Iterable[Trials]) -> dict[tuple[str, str, int], int]:
+    """Rows behind the updates of a model, defence and batch size; the fewest are read best."""
+    seen: dict[tuple[str, str, int], int] = {}
+    for each in trials:
+        assert isinstance(each.cell, RowsCell)
+        key, rows = (each.cell.model, each.cell.defense, each.cell.batch_size), int(each.heads["rows"].min())  # type: ignore[arg-type]
+        seen[key] = min(rows, seen.get(key, rows))
+    return seen
+
+
+def _entry(setup: Setup, where: dict[str, str], batch_size: int) -> Applicability:
+    return Applicability(
+        **where,
+        batch_size=batch_size,
+        rows=setup.total,
+        steps=setup.steps,
+        stops=what_stops(setup),
+        findings=tuple(PartVerdict(**asdict(finding)) for finding in findings(setup)),
+    )
 
 
 def _rows(settings: RowsSettings, batch_size: int) -> int:
