@@ -57,7 +57,7 @@ def _check_no_options(context: typer.Context) -> None:
 
 
 def run_study(study: str, typed: Typed, how: RunOptions) -> None:
-    """RunOptions what was typed, or a plan with what was typed beside it, and show what came out."""
+    """Run what was typed, or a plan with what was typed beside it, and show what came out."""
     from seepage.runs import make_plan, open_sources, read_plan, with_typed  # torch takes seconds
 
     values: Typed = {"study": study, **typed}

@@ -105,7 +105,7 @@ def _gain(numbers: ColumnNumbers | None) -> float | None:
 SECTION: Section[ReadRows] = Section(
     name="columns",
     title="Which columns are at risk",
-    short="ColumnsView",
+    short="Columns",
     studies=(RowsSummary, VerticalSummary),
     place=40,
     view=columns,

@@ -67,5 +67,5 @@ def _figure(every: Sequence[LossCurve]) -> Figure:
 
 
 SECTION = Section(
-    name="curves", title="How training went", short="TrainedDesign", studies=(TrainingSummary,), place=58, view=curves
+    name="curves", title="How training went", short="Training", studies=(TrainingSummary,), place=58, view=curves
 )
