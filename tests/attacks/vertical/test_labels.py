@@ -54,9 +54,11 @@ def test_scores_point_to_the_rarer_class_whatever_it_is_called() -> None:
 
 
 def test_scores_say_nothing_about_labels_that_made_no_gradient() -> None:
-    other = Streams(0).numpy("labels").permutation(LABELS)
+    grads, draw = gradients(LABELS), Streams(0).numpy("labels")
     for score in (direction_score, norm_score):
-        assert label_leak_auc(score(gradients(LABELS)), other)["auc"] == pytest.approx(0.5, abs=0.12)
+        # The mean over many other labels: one draw of few positive rows is far from a half now and then.
+        found = [label_leak_auc(score(grads), draw.permutation(LABELS))["auc"] for _ in range(40)]
+        assert np.mean(found) == pytest.approx(0.5, abs=0.05)
 
 
 def test_an_example_orients_the_score() -> None:
