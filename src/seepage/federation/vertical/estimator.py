@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from sklearn.base import BaseEstimator, ClassifierMixin
 from torch import Tensor
 
 from seepage._core import InputError, Progress, Streams, silent, unknown_name
+from seepage._core.files import write_atomically
 from seepage.data import Schema, Statistics, as_frame
 from seepage.federation.vertical.channel import Traffic
 from seepage.federation.vertical.columns import Columns
@@ -158,14 +159,12 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         place = Path(folder)
         for guest, columns in zip(self.federation_.guests, self.columns_, strict=True):
             own = place / guest.name
-            own.mkdir(parents=True, exist_ok=True)
-            save_file(_plain(guest.learning.modules.state_dict()), own / "weights.safetensors")
-            (own / "schema.toml").write_text(columns.schema.to_toml())
+            write_atomically(own / "weights.safetensors", save(_plain(guest.learning.modules.state_dict())))
+            write_atomically(own / "schema.toml", columns.schema.to_toml())
             statistics = {name: value.tolist() for name, value in asdict(columns.statistics).items()}
             write_json(own / "statistics.json", statistics)
         own = place / "host"
-        own.mkdir(parents=True, exist_ok=True)
-        save_file(_plain(self.federation_.host.learning.modules.state_dict()), own / "weights.safetensors")
+        write_atomically(own / "weights.safetensors", save(_plain(self.federation_.host.learning.modules.state_dict())))
         names = [guest.name for guest in self.federation_.guests]
         facts = {"parameters": self.get_params(), "guests": names, "classes": self.classes_.tolist()}
         write_json(own / "model.json", facts)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor
 
 from seepage._core import InputError
+from seepage._core.files import write_atomically
 
 PROGRESS = "progress.json"
 
@@ -34,11 +34,7 @@ class Checkpoint:
     def save(self, number: int, parties: dict[str, dict[str, Tensor]], facts: dict[str, Any]) -> None:
         """Write all parties, then make this state the current one, then remove the one before."""
         for name, tensors in parties.items():
-            place = self.folder / name
-            place.mkdir(parents=True, exist_ok=True)
-            unfinished = place / "unfinished"
-            save_file(tensors, unfinished)
-            os.replace(unfinished, place / f"{number}.safetensors")
+            write_atomically(self.folder / name / f"{number}.safetensors", save(tensors))
         write_json(self.folder / PROGRESS, {"state": number, "fingerprint": self.fingerprint, **facts})
         for name in parties:
             for old in (self.folder / name).glob("*.safetensors"):
@@ -63,8 +59,6 @@ class Checkpoint:
         return {name: load_file(file) for name, file in files.items()}, facts
 
 
-def write_json(path: Path, document: dict[str, Any]) -> None:
+def write_json(path: Path, facts: dict[str, Any]) -> None:
     """Replace a JSON file in one step."""
-    unfinished = path.with_suffix(".unfinished")
-    unfinished.write_text(json.dumps(document, indent=1))
-    os.replace(unfinished, path)
+    write_atomically(path, json.dumps(facts, indent=1))
