@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from seepage._core import Streams
-from seepage.federation import Automatic, Clients, FedAvg, FedSGD, Milestones, simulate
+from seepage.data import IID, split
+from seepage.federation import Automatic, Clients, FedAvg, FedSGD, Milestones, make_population, simulate
 from seepage.federation.utility import utility
 from seepage.observation import Knowledge
 from tests import cases
@@ -91,6 +92,33 @@ def test_fedavg_works_on_a_fixed_local_set() -> None:
     for plan in rounds:
         assert plan.shape == (6, 4)
         assert all(set(one.reshape(-1)) == local for one in plan.reshape(3, 8))
+
+
+def test_a_client_may_keep_the_order_of_its_rows_over_local_epochs() -> None:
+    work = FedAvg(batch_size=4, local_rows=8, local_epochs=3, same_order=True).work(np.arange(50), STREAMS.numpy("x"))
+    for plan in (next(work) for _ in range(3)):
+        first, *others = plan.reshape(3, 2, 4)
+        assert all((other == first).all() for other in others)
+
+
+def test_a_client_with_no_rows_beside_its_local_ones_scales_with_these_alone() -> None:
+    made, encoder = cases.learner("linear")
+    splits = split(cases.table(), STREAMS.numpy("split"))
+    small = make_population(splits, IID(clients=3), encoder, made, STREAMS.numpy("partition"), largest=8)
+    assert small.sizes == (8, 8, 8)
+    numeric = encoder.layout.numeric
+    for rows in small.owned:
+        x = small.x[torch.from_numpy(rows), :numeric]
+        assert torch.allclose(x.mean(0), torch.zeros(numeric), atol=1e-5)
+        assert torch.allclose(x.std(0, unbiased=False), torch.ones(numeric), atol=1e-4)
+
+
+def test_a_regression_target_may_stay_as_it_is() -> None:
+    made, encoder = cases.learner("linear", "regression")
+    splits = split(cases.table("regression"), STREAMS.numpy("split"))
+    raw = make_population(splits, IID(clients=3), encoder, made, STREAMS.numpy("partition"), scale_target=False)
+    assert raw.target_scale == 1
+    assert sorted(raw.y.tolist()) == pytest.approx(sorted(splits.train.target.tolist()), rel=1e-6)
 
 
 def test_clients_of_unequal_size_are_grouped_not_padded() -> None:

@@ -52,9 +52,22 @@ def test_tableak_net_has_document_000s_shape() -> None:
     assert [tuple(p.shape) for p in module.parameters()] == [(100, 105), (100,), (100, 100), (100,), (2, 100), (2,)]
 
 
+def test_xavier_draws_within_its_bound_and_leaves_biases_at_zero() -> None:
+    for layer in MLP(start="xavier").build(5, (3, 4), 1):
+        if isinstance(layer, torch.nn.Linear):
+            bound = (6 / (layer.in_features + layer.out_features)) ** 0.5
+            assert 0.8 * bound < float(layer.weight.detach().abs().max()) <= bound
+            assert not layer.bias.any()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"activation": "gelo"}, "Did you mean 'gelu'"), ({"norm": "lyer"}, "'layer'"), ({"width": 0}, "at least 1")],
+    [
+        ({"activation": "gelo"}, "Did you mean 'gelu'"),
+        ({"norm": "lyer"}, "'layer'"),
+        ({"start": "xavjer"}, "'xavier'"),
+        ({"width": 0}, "at least 1"),
+    ],
 )
 def test_bad_shapes_are_one_sentence(options: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):

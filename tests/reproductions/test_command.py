@@ -16,7 +16,7 @@ from seepage.cli.reproduced import comparison_table
 from tests.reproductions.test_stored import CELL, TABLE
 
 SMALL = ["reproduce", "profiling", "--table", "4", "--scale", "0.0002", "--jobs", "1", "--only", "models=mlp"]
-SMALL += ["--only", "batch_sizes=8", "--only", "attack_points=final"]
+SMALL += ["--only", "batch_sizes=8", "--only", "attack_points=final", "--only", "attacks=profiling"]
 
 
 def test_a_table_is_printed_and_stored(tmp_path: Path) -> None:

@@ -24,6 +24,13 @@ def test_values_are_chosen_by_their_text_and_by_either_name_of_a_key() -> None:
     assert left == {"models": ["resnet"], "trials": 3, "grid": {"data": ["adult", "clinic"], "alpha": [1.0]}}
 
 
+def test_a_spec_is_chosen_by_its_name_where_no_other_has_it() -> None:
+    plan: Values = {"models": ["mlp:start=xavier", "resnet:blocks=1", "resnet:blocks=2"]}
+    assert narrowed([plan], {"models": ["mlp"]}) == [{"models": ["mlp:start=xavier"]}]
+    with pytest.raises(InputError, match="resnet:blocks=1"):
+        narrowed([plan], {"models": ["resnet"]})
+
+
 def test_a_plan_that_has_none_of_the_values_is_left_out() -> None:
     closed: Values = {"study": "vertical", "attacks": ["cafe_closed_form"], "batch_sizes": [40]}
     descent: Values = {"study": "vertical", "attacks": ["cafe", "dlg"]}

@@ -1,4 +1,4 @@
-"""The plans of TabLeak's figures, which have no table: they run, on a small table with few steps."""
+"""Plans: those of TabLeak's figures run on a small table, those of the profiling study have its set-up."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from seepage.runs import read_plan
 from tests import cases
 
 ROOT = Path(__file__).parents[2] / "reproductions" / "tableak"
+PROFILING = ROOT.parent / "profiling"
 SMALL = {"data": cases.frame(), "target": "target", "trials": 2, "clients": 2}
 
 
@@ -37,3 +38,18 @@ def test_the_networks_are_those_of_figure_8() -> None:
 def test_the_noise_is_that_of_figures_4_to_7() -> None:
     defenses = read_plan(ROOT / "noise.toml")["defenses"]
     assert [spec.rpartition(":")[2] for spec in defenses] == ["none", "0.001", "0.01", "0.1"]
+
+
+@pytest.mark.parametrize("file", sorted(PROFILING.glob("*.toml")), ids=lambda file: file.stem)
+def test_every_plan_of_the_profiling_study_has_the_studys_own_set_up(file: Path) -> None:
+    values = read_plan(file)
+    names = {spec.split(":")[0] for spec in values["attacks"]}
+    assert "profiling" in names
+    assert names <= {"profiling", "profiling_simplex", "exact"}
+    assert "exact" in names or "budgets" in file.stem  # what an architecture hides from one attack, another may read
+    assert all("start=xavier" in spec for spec in values["models"] if spec.startswith("mlp"))
+    if values["protocol"] == "fedavg":
+        assert values["local_order"] == "kept"
+        assert values["only_local_rows"] is True
+    if "california_housing" in values.get("grid", {}).get("data", []):
+        assert values["targets"] == "none"

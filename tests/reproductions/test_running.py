@@ -29,8 +29,11 @@ def test_a_cell_of_tableak_and_its_baseline(tmp_path: Path) -> None:
     assert all("3 of 50 batches" in cell.differs for cell in cells)
 
 
+ONE = {"models": ["mlp"], "attacks": ["profiling"], "batch_sizes": ["8"], "attack_points": ["final"]}
+
+
 def test_a_cell_of_the_profiling_study_goes_on_where_it_was(tmp_path: Path) -> None:
-    made = run("profiling", "4", tmp_path, TINY, models=["mlp"], batch_sizes=["8"], attack_points=["final"])
+    made = run("profiling", "4", tmp_path, TINY, **ONE)
     (cell,) = made.table.cells
     assert cell.published == 0.623
     assert cell.place == {}
@@ -38,7 +41,7 @@ def test_a_cell_of_the_profiling_study_goes_on_where_it_was(tmp_path: Path) -> N
     assert any("in place of MIMIC-IV" in sentence for sentence in cell.differs)
     folder = made.folders[0]
     before = {file: file.stat().st_mtime_ns for file in (folder / "records").iterdir()}
-    again = run("profiling", "4", tmp_path, TINY, models=["mlp"], batch_sizes=["8"], attack_points=["final"])
+    again = run("profiling", "4", tmp_path, TINY, **ONE)
     assert again.table == made.table
     assert {file: file.stat().st_mtime_ns for file in (folder / "records").iterdir()} == before
     assert read_table(folder / "reproduced.json") == made.table

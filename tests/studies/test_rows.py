@@ -52,6 +52,33 @@ def test_every_published_attack_runs_on_every_model_and_task(task: str, protocol
         assert cell.metrics["accuracy"].mean >= 0
 
 
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_the_profiling_studys_set_up_runs(task: str) -> None:
+    summary = seepage.audit(
+        cases.frame(task),
+        target="target",
+        task=task,
+        models=("mlp:start=xavier:width=8",),
+        attacks=("profiling",),
+        protocol="fedavg",
+        local_rows=4,
+        local_epochs=2,
+        local_order="kept",
+        only_local_rows=True,
+        targets="none",
+        learning_rate=1e-6,  # a target of thousands, not scaled, diverges at any usual rate
+        **TINY,
+    )
+    assert [cell.failed for cell in summary.cells] == [0]
+
+
+def test_settings_of_local_rows_without_local_rows_are_refused() -> None:
+    with pytest.raises(InputError, match="needs a number of local rows"):
+        make_plan({"data": "adult", "protocol": "fedavg", "local_rows": "all", "only_local_rows": True})
+    with pytest.raises(InputError, match="'local_order' belongs to the protocol fedavg"):
+        make_plan({"data": "adult", "local_order": "kept"})
+
+
 def test_two_frames_are_two_tables() -> None:
     first, second = cases.frame(), cases.frame(rows=90)
     small = {"target": "target", "models": ["linear"], "batch_sizes": [2], "attacks": ["inverting_gradients:steps=2"]}

@@ -28,6 +28,8 @@ class FedAvg:
         local_batches: use only this many mini batches in a round; None for a whole pass.
         local_epochs: passes over the round's rows before sending.
         learning_rate: of the local steps. The profiling study does not state it; TabLeak uses 0.01.
+        same_order: every local pass takes the rows in the order of the first one (the profiling study's public code);
+            else they are shuffled anew (TabLeak).
         exposure, schedule, fixed_batch: as in FedSGD.
     """
 
@@ -36,6 +38,7 @@ class FedAvg:
     local_batches: int | None = None
     local_epochs: int = 1
     learning_rate: float = 0.01
+    same_order: bool = False
     exposure: float = 24.0
     schedule: Schedule = EVERY_POINT
     fixed_batch: bool = False
@@ -64,17 +67,20 @@ class FedAvg:
     def work(self, rows: np.ndarray, generator: np.random.Generator) -> Iterator[np.ndarray]:
         """Which rows a client uses, round after round: (steps, batch) places.
 
-        The first pass of a round uses the rows in the order they were drawn; every further pass shuffles them.
+        The first pass of a round uses the rows in the order they were drawn; every further pass shuffles them, or
+        keeps their order.
         """
         local = rows if self.local_rows is None else generator.permutation(rows)[: self.local_rows]
         count = self._per_round(len(rows)) // self.batch_size
         stream = batches(local, self.batch_size, generator)
         while True:
             first = np.stack([next(stream) for _ in range(count)])
-            passes = [first] + [
-                generator.permutation(first.reshape(-1)).reshape(first.shape) for _ in range(self.local_epochs - 1)
-            ]
-            yield np.concatenate(passes)
+            further = range(self.local_epochs - 1)
+            yield np.concatenate([first, *(self._again(first, generator) for _ in further)])
+
+    def _again(self, first: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        """The batches of a further pass."""
+        return first if self.same_order else generator.permutation(first.reshape(-1)).reshape(first.shape)
 
     def drawn_from(self, rows: int) -> int:
         """How many rows a client with this many draws its batches from."""
@@ -88,6 +94,7 @@ class FedAvg:
             batch_size=self.batch_size,
             local_epochs=self.local_epochs,
             learning_rate=self.learning_rate,
+            same_order=self.same_order,
         )
 
     def computation(self, learner: Learner, defense: Defense) -> Computation:

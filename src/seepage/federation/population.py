@@ -57,17 +57,24 @@ def make_population(
     generator: np.random.Generator,
     *,
     local_statistics: bool = True,
+    largest: int | None = None,
+    scale_target: bool = True,
 ) -> Population:
     """Divide the training rows over clients and encode everything.
 
-    With ``local_statistics`` each client scales with its own statistics, as the profiling study does; validation and
-    test rows always use those of the whole training part.
+    Args:
+        local_statistics: each client scales with its own statistics, as the profiling study does; validation and test
+            rows always use those of the whole training part.
+        largest: a client keeps at most this many of its rows, drawn at random; the others are nobody's, and take no
+            part in its statistics.
+        scale_target: standardise a regression target over the training part.
     """
     pooled = encoder.statistics(splits.train)
-    tables = tuple(splits.train.take(rows) for rows in partition(splits.train, generator))
+    shares = [generator.permutation(rows)[:largest] if largest else rows for rows in partition(splits.train, generator)]
+    tables = tuple(splits.train.take(rows) for rows in shares)
     statistics = tuple(encoder.statistics(table) if local_statistics else pooled for table in tables)
     ends = np.cumsum([len(table) for table in tables])
-    shift, scale = _target_scaling(splits.train)
+    shift, scale = _target_scaling(splits.train) if scale_target else (0.0, 1.0)
 
     def target(table: Table) -> Tensor:
         if table.schema.target.task == "regression":
@@ -96,8 +103,8 @@ def make_population(
 def _target_scaling(train: Table) -> tuple[float, float]:
     """Mean and deviation of a regression target over the training part.
 
-    NOTE[DIFF] the profiling study does not say how it scales targets. Unscaled ones (prices, days) make plain SGD
-    diverge, so they are standardised; scores in the target's own units are scaled back.
+    NOTE[DIFF] the profiling study leaves targets as they are, which ``scale_target=False`` does. Prices or days make
+    plain SGD diverge so; standardised they do not, and scores in the target's own units are scaled back.
     """
     if train.schema.target.task != "regression":
         return 0.0, 1.0

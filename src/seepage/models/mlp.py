@@ -12,6 +12,7 @@ from seepage._core import InputError, unknown_name
 
 Activation = Literal["relu", "gelu", "tanh", "sigmoid", "leaky_relu"]
 Norm = Literal["none", "batch", "layer"]
+FirstWeights = Literal["torch", "xavier"]
 
 _ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "relu": nn.ReLU,
@@ -38,6 +39,8 @@ class MLP:
         activation: ``relu``, ``gelu``, ``tanh``, ``sigmoid`` or ``leaky_relu``.
         norm: ``layer``, ``batch`` or ``none``.
         dropout: rate after each activation.
+        start: how first weights are drawn: ``torch`` (its default, with random biases) or ``xavier`` (uniform by
+            Glorot and Bengio, with zero biases), which the profiling study's public code uses.
         binary_outputs: 1 for a logit, 2 for two softmax classes (TabLeak's net).
     """
 
@@ -46,6 +49,7 @@ class MLP:
     activation: Activation = "gelu"
     norm: Norm = "layer"
     dropout: float = 0.0
+    start: FirstWeights = "torch"
     binary_outputs: int = 1
 
     def __post_init__(self) -> None:
@@ -53,6 +57,8 @@ class MLP:
             raise unknown_name("activation", self.activation, get_args(Activation))
         if self.norm not in _NORMS:
             raise unknown_name("norm", self.norm, get_args(Norm))
+        if self.start not in get_args(FirstWeights):
+            raise unknown_name("start", self.start, get_args(FirstWeights))
         if self.width < 1 or self.depth < 1 or not 0 <= self.dropout < 1:
             raise InputError(
                 f"An MLP of width {self.width}, depth {self.depth}, dropout {self.dropout} cannot be built; "
@@ -73,9 +79,17 @@ class MLP:
             ]
             layers += [nn.Dropout(self.dropout)] if self.dropout else []
             inputs = self.width
-        return nn.Sequential(
-            *(layer for layer in layers if not isinstance(layer, nn.Identity)), nn.Linear(inputs, outputs)
-        )
+        layers.append(nn.Linear(inputs, outputs))
+        if self.start == "xavier":
+            for layer in layers:
+                _draw_xavier(layer)
+        return nn.Sequential(*(layer for layer in layers if not isinstance(layer, nn.Identity)))
+
+
+def _draw_xavier(layer: nn.Module) -> None:
+    if isinstance(layer, nn.Linear):
+        nn.init.xavier_uniform_(layer.weight)
+        nn.init.zeros_(layer.bias)
 
 
 def small_mlp() -> MLP:

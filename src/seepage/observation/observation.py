@@ -30,6 +30,7 @@ class Exchange:
         batch_size: rows of one local step; ``rows`` for FedSGD.
         local_epochs: passes over the rows (FedAvg).
         learning_rate: of the local steps (FedAvg).
+        same_order: every pass goes through the rows in the order of the first; else it shuffles them (FedAvg).
     """
 
     protocol: Literal["fedsgd", "fedavg"]
@@ -37,6 +38,7 @@ class Exchange:
     batch_size: int
     local_epochs: int = 1
     learning_rate: float = 0.0
+    same_order: bool = False
 
     @property
     def steps(self) -> int:

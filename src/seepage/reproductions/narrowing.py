@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
@@ -66,9 +67,12 @@ def _keys(plan: Values) -> list[str]:
 
 
 def _choices(plan: Values, key: str) -> dict[str, JsonValue]:
-    """The values of a key by their text."""
+    """The values of a key by their text, and a spec by its name alone where no other has it."""
     value = grid_of(plan).get(key, plan.get(key) if key in _keys(plan) else [])
-    return {written(each): each for each in (value if isinstance(value, list) else [value])}
+    whole = {written(each): each for each in (value if isinstance(value, list) else [value])}
+    names = Counter(text.partition(":")[0] for text in whole)
+    short = {text.partition(":")[0]: each for text, each in whole.items()}
+    return {name: each for name, each in short.items() if names[name] == 1} | whole
 
 
 def _with(plan: Values, key: str, wanted: list[JsonValue]) -> Values:

@@ -6,6 +6,7 @@ from seepage.attacks.inversion.fast import fast
 from seepage.attacks.inversion.gradient_matching import gradient_matching, gradient_matching_simplex
 from seepage.attacks.inversion.gradinversion import gradinversion_bn, gradinversion_gc
 from seepage.attacks.inversion.inverting_gradients import inverting_gradients
+from seepage.attacks.inversion.profiling import profiling, profiling_simplex
 from seepage.attacks.inversion.sapag import sapag
 from seepage.attacks.inversion.tableak import tableak, tableak_bounded, tableak_no_pooling, tableak_no_softmax
 
@@ -21,6 +22,8 @@ __all__ = [
     "gradinversion_gc",
     "idlg",
     "inverting_gradients",
+    "profiling",
+    "profiling_simplex",
     "sapag",
     "tableak",
     "tableak_bounded",

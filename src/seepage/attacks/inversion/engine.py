@@ -67,10 +67,10 @@ class Inversion:
     .. math:: \min_z \; d\big(u, \hat u(\pi(z))\big) + \sum_k R_k(\pi(z))
 
     with :math:`d` the objective, :math:`\hat u` the update that rows would have caused (local training is replayed for
-    FedAvg, with one set of rows per local epoch), :math:`\pi` the structure of a row (``numbers`` and ``categories``)
-    and :math:`R_k` the priors. Every published attack is a choice of parts; see the presets beside this file. All
-    observations and restarts run as one tensor. Each restart keeps its iterate of the lowest own loss; restarts that
-    diverged take no part in pooling.
+    FedAvg, with one set of rows per local epoch where clients shuffle them), :math:`\pi` the structure of a row
+    (``numbers`` and ``categories``) and :math:`R_k` the priors. Every published attack is a choice of parts; see the
+    presets beside this file. All observations and restarts run as one tensor. Each restart keeps its iterate of the
+    lowest own loss; restarts that diverged take no part in pooling.
 
     Args:
         steps: iterations.

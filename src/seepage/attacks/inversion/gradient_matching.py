@@ -1,4 +1,4 @@
-"""Gradient matching as the profiling study runs it."""
+"""Gradient matching as the profiling study describes it."""
 
 from __future__ import annotations
 

@@ -35,8 +35,12 @@ class StepRecipe(Protocol):
 
 
 def make_scene(learner: Learner, space: Space, exchange: Exchange, shared: bool) -> PriorScene:
-    """One dummy set for every local epoch (Dimitrov et al.): a client shuffles its rows anew in each."""
-    return PriorScene(learner=learner, space=space, exchange=exchange, shared=shared, sets=exchange.local_epochs)
+    """One dummy set for every local epoch (Dimitrov et al.), because a client shuffles its rows anew in each.
+
+    A client that keeps their order is replayed with one set.
+    """
+    sets = 1 if exchange.same_order else exchange.local_epochs
+    return PriorScene(learner=learner, space=space, exchange=exchange, shared=shared, sets=sets)
 
 
 @lru_cache(maxsize=8)

@@ -56,6 +56,22 @@ ROWS = (
         paper=_STUDY,
     ),
     Part(
+        name="profiling",
+        make=inversion.profiling,
+        works_on=("rows",),
+        about="Cosine gradient matching as the profiling study's public code runs it: another start and decay.",
+        needs=_UPDATE,
+        paper=_STUDY,
+    ),
+    Part(
+        name="profiling_simplex",
+        make=inversion.profiling_simplex,
+        works_on=("rows",),
+        about="The same with embedded categories on the probability simplex, negative entries cut off.",
+        needs=_UPDATE,
+        paper=_STUDY,
+    ),
+    Part(
         name="tableak",
         make=inversion.tableak,
         works_on=("rows",),

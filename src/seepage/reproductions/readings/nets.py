@@ -58,15 +58,16 @@ def read_modules(result: PlanResult) -> Iterator[Comparison]:
 
 
 def read_utility(result: PlanResult) -> Iterator[Comparison]:
-    """The most useful nets, ours and the paper's, with their rank here."""
-    for nets in _grids(result):
+    """The most useful nets, ours and the paper's, with their rank here. All attacks see the same nets."""
+    grids = _grids(result)
+    for nets in [nets for nets in grids if nets[0].cell.attack == grids[0][0].cell.attack]:
         known = sorted((net for net in nets if net.utility is not None), key=lambda net: -(net.utility or 0.0))
         for rank, net in enumerate(known, start=1):
             metric = _SCORE_NAMES[net.score]
             beside = result.beside(net.cell, metric, method="-")
             if beside is None and rank > BEST:
                 continue
-            place = _place(result, net) | dict(net.parts) | {"rank": f"{rank} of {len(known)}"}
+            place = _place(result, net, "data", "batch") | dict(net.parts) | {"rank": f"{rank} of {len(known)}"}
             if beside is not None:
                 place |= {"rank in the paper": beside.setting.get("rank", "")}
             number = Interval(net.utility or 0.0, None, None)
@@ -77,11 +78,11 @@ _SCORE_NAMES = {"roc_auc": "val_roc_auc", "f1_macro": "val_macro_f1", "r2": "val
 
 
 def _grids(result: PlanResult) -> list[list[Net]]:
-    """The nets of each data set and batch size, after the training."""
+    """The nets of each data set, batch size and attack, after the training."""
     assert isinstance(result.summary, RowsSummary)
     cells = [cell for cell in result.summary.cells if cell.attack_point == "final"]
     nets = [_net(result, cell, result.summary.utility) for cell in cells]
-    return together(nets, lambda net: (net.cell.dataset, net.cell.batch_size))
+    return together(nets, lambda net: (net.cell.dataset, net.cell.batch_size, net.cell.attack))
 
 
 def _net(result: PlanResult, cell: RowsResult, utility: Sequence[Utility]) -> Net:
@@ -108,7 +109,11 @@ def _group(
 ) -> Iterator[Comparison]:
     """A group's leakage beside the paper's, and its utility, which the paper does not give."""
     first, told = nets[0], {name: nets[0].parts[name] for name in names}
-    place = _place(result, first) | {name.replace("_", " "): value for name, value in told.items()} | dict(more)
+    place = (
+        _place(result, first, "data", "batch", "attack")
+        | {name.replace("_", " "): value for name, value in told.items()}
+        | dict(more)
+    )
     beside = result.beside(first.cell, "accuracy", told=told, hidden=PARTS)
     number, count = mean_over(net.leakage for net in nets)
     yield result.compare(first.cell, "accuracy", number, beside, place=place, trials=count)
@@ -117,9 +122,9 @@ def _group(
         yield result.compare(first.cell, "utility", useful, None, place=place, trials=known)
 
 
-def _place(result: PlanResult, net: Net) -> dict[str, str]:
+def _place(result: PlanResult, net: Net, *names: str) -> dict[str, str]:
     own = result.place(net.cell)
-    return {name: own[name] for name in ("data", "batch") if name in own}
+    return {name: own[name] for name in names if name in own}
 
 
 def _leakage(nets: Sequence[Net]) -> float:

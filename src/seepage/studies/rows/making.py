@@ -77,6 +77,7 @@ def make_protocol(settings: RowsSettings, batch_size: int) -> FederatedProtocol:
         local_batches=settings.local_batches,
         local_epochs=settings.local_epochs,
         learning_rate=settings.learning_rate,
+        same_order=settings.local_order == "kept",
         exposure=exposure,
         schedule=make_schedule(settings),
         fixed_batch=settings.fixed_batch,
@@ -114,6 +115,8 @@ def train(
         learner,
         streams.numpy("partition"),
         local_statistics=settings.local_statistics,
+        largest=settings.largest_client,
+        scale_target=settings.targets == "standard",
     )
     trace = simulate(
         make_protocol(settings, batch_size),

@@ -114,11 +114,25 @@ class RowsSettings(Settings):
     local_epochs: Annotated[
         int, Field(ge=1), Option(help="fedavg: passes over the rows before sending.", group=LEARNING)
     ] = 1
+    local_order: Annotated[
+        Literal["shuffled", "kept"],
+        Option(help="fedavg: every local epoch shuffles the rows anew, or keeps their order.", group=LEARNING),
+    ] = "shuffled"
+    only_local_rows: Annotated[
+        bool,
+        Option(
+            help="fedavg: a client has no rows beside its local ones, so its scaling is of these alone.", group=LEARNING
+        ),
+    ] = False
     fixed_batch: Annotated[
         bool, Option(help="Attack the same batch of each client at every point.", group=LEARNING)
     ] = False
     positive_weight: PositiveWeight = 1.0
     numbers: Numbers = "standard"
+    targets: Annotated[
+        Literal["standard", "none"],
+        Option(help="How a regression target is scaled: standard or none.", group=LEARNING),
+    ] = "standard"
     standardise_onehot: Annotated[
         bool, Option(help="Standardise one-hot inputs too, as TabLeak does.", group=LEARNING)
     ] = False
@@ -126,9 +140,11 @@ class RowsSettings(Settings):
     def belongs(self) -> None:
         """Options that would have no effect are mistakes."""
         if self.protocol == "fedsgd":
-            for name in ("local_rows", "local_batches", "local_epochs"):
+            for name in ("local_rows", "local_batches", "local_epochs", "local_order", "only_local_rows"):
                 if getattr(self, name) != type(self).model_fields[name].default:
                     raise InputError(f"The setting {name!r} belongs to the protocol fedavg; this is fedsgd.")
+        if self.only_local_rows and self.local_rows == "all":
+            raise InputError("The setting 'only_local_rows' needs a number of local rows; they are all.")
         if self.partition != "column" and self.partition_column is not None:
             raise InputError("A partition column needs the partition 'column' (--partition column).")
         if self.partition == "column" and self.clients is not None:
@@ -144,6 +160,11 @@ class RowsSettings(Settings):
     def client_count(self) -> int:
         """10 clients for FedSGD and 3 for FedAvg unless said otherwise, as in the profiling study."""
         return self.clients or (10 if self.protocol == "fedsgd" else 3)
+
+    @property
+    def largest_client(self) -> int | None:
+        """The rows that a client keeps of its share; None for all."""
+        return int(self.local_rows) if self.only_local_rows else None
 
     @property
     def defended(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from torch import Tensor
 
+from seepage.attacks.inversion.categories.cut import CutSimplex
 from seepage.attacks.inversion.categories.simplex import Simplex
 from seepage.attacks.inversion.categories.softmax import Softmax
 from seepage.attacks.inversion.categories.unconstrained import Unconstrained
@@ -24,4 +25,4 @@ class Categories(Protocol):
     def __call__(self, variables: Tensor, sizes: tuple[int, ...]) -> Tensor: ...
 
 
-__all__ = ["Categories", "Simplex", "Softmax", "Unconstrained"]
+__all__ = ["Categories", "CutSimplex", "Simplex", "Softmax", "Unconstrained"]

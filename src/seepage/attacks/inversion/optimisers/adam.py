@@ -17,7 +17,7 @@ class Adam:
 
     Args:
         rate: the first step size.
-        schedule: ``constant``, ``linear`` or ``cosine``.
+        schedule: ``constant``, ``linear``, ``tenth`` or ``cosine``.
         signed: feed Adam the sign of each gradient entry, as TabLeak and Geiping et al. do.
     """
 

@@ -23,7 +23,7 @@ class LBFGS:
 
     Args:
         rate: the step size.
-        schedule: ``constant``, ``linear`` or ``cosine``.
+        schedule: ``constant``, ``linear``, ``tenth`` or ``cosine``.
         history: pairs that are kept.
         longest: bound of a move.
 

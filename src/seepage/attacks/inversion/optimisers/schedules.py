@@ -15,9 +15,14 @@ def linear(step: int, steps: int) -> float:
     return 1 - (step - 1) / steps
 
 
+def tenth(step: int, steps: int) -> float:
+    """Straight down to a tenth, as the profiling study's public code does."""
+    return 1 - 0.9 * (step - 1) / steps
+
+
 def cosine(step: int, steps: int) -> float:
     """Half a cosine, down to zero."""
     return 0.5 * (1 + math.cos(math.pi * (step - 1) / steps))
 
 
-SCHEDULES = {"constant": constant, "linear": linear, "cosine": cosine}
+SCHEDULES = {"constant": constant, "linear": linear, "tenth": tenth, "cosine": cosine}

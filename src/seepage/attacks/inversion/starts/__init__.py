@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from seepage.attacks.inversion.categories import Categories
+from seepage.attacks.inversion.starts.coded import Coded
 from seepage.attacks.inversion.starts.gaussian import Gaussian
 from seepage.attacks.inversion.starts.inside import Inside
 from seepage.attacks.inversion.starts.marginals import FromMarginals
@@ -23,4 +24,4 @@ class Start(Protocol):
     def __call__(self, shape: tuple[int, ...], observation: Observation, generator: torch.Generator) -> Tensor: ...
 
 
-__all__ = ["FromMarginals", "Gaussian", "Inside", "Start", "Uniform"]
+__all__ = ["Coded", "FromMarginals", "Gaussian", "Inside", "Start", "Uniform"]
