@@ -157,7 +157,7 @@ def score(claim: Claim, truth: Truth, whole: Reference, knowledge: Knowledge) ->
     return {
         "emr": values[Measure(ATTACK, ALL_COLUMNS, "emr")],
         "cells": values[Measure(ATTACK, ALL_COLUMNS, "accuracy")],
-        "cells_tableak": values[Measure(ATTACK, ALL_COLUMNS, "accuracy_tableak")],
+        "cells_tableak": values[Measure(ATTACK, ALL_COLUMNS, "accuracy_by_cells")],
         "emr_strict": float(near.any(1).mean()),
         "certified": float(certified.mean()),
         "certified_wrong": float((certified & ~near.any(0)).sum()),

@@ -216,7 +216,7 @@ def accuracy(attack: Inversion, point: AttackPoint, whole: Reference, observatio
     """Mean accuracy of the engine's answer, matched by accuracy as TabLeak does."""
     evaluator = Evaluator(training=whole, deviation="global", draws=1)
     claims = attack(point.observations[:observations], Streams(SEED))
-    key = Measure(ATTACK, ALL_COLUMNS, "accuracy_tableak")
+    key = Measure(ATTACK, ALL_COLUMNS, "accuracy_by_cells")
     generator = Streams(SEED).numpy("baselines")
     pairs = zip(claims, point.truths, strict=False)
     return float(np.mean([evaluator(c, t, knowledge_of(SETTINGS), generator)[key] for c, t in pairs]))

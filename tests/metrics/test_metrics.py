@@ -13,11 +13,21 @@ from hypothesis.extra import numpy as hnp
 from seepage._core import Outcome, Streams
 from seepage.data import Column, Encoder, Table, infer_schema
 from seepage.federation import Truth
-from seepage.metrics import Evaluator, Reference, match_rows
-from seepage.metrics.baselines import marginal
+from seepage.metrics import MATCHINGS, Evaluator, Reference, match_rows
+from seepage.metrics.baselines import GUESSERS, marginal
+from seepage.metrics.matching import Scale, Side
 from seepage.metrics.reconstruction import label_accuracy
 from seepage.observation import Claim, Knowledge
-from seepage.results import ALL_COLUMNS, ATTACK, BASELINES, Measure
+from seepage.results import (
+    ALL_COLUMNS,
+    ATTACK,
+    BASELINES,
+    MATCHING_RULES,
+    TABLEAK_RANDOM,
+    MatchingName,
+    Measure,
+    by_rule,
+)
 from tests import cases
 
 TABLE = cases.table("binary")
@@ -59,7 +69,7 @@ def test_scores_do_not_depend_on_the_order_of_rows(order: list[int], noise: floa
 def test_the_truth_itself_scores_one() -> None:
     true = truth(6)
     scores = measured(ENCODER.encode(true.rows, STATISTICS)[::-1], true)
-    for name in ("accuracy", "accuracy_num", "accuracy_cat", "accuracy_tableak", "emr", "emr_90", "emr_80"):
+    for name in ("accuracy", "accuracy_num", "accuracy_cat", "accuracy_by_cells", "emr", "emr_90", "emr_80"):
         assert scores[name] == 1.0
     assert scores["rmse"] == pytest.approx(0, abs=1e-5)
     assert scores["nearest_distance"] == pytest.approx(0, abs=1e-6)
@@ -179,3 +189,83 @@ def test_a_constant_number_is_right_when_it_is_guessed() -> None:
 )
 def test_label_accuracy_does_not_know_the_order(claimed: list[int], true: list[int], share: float) -> None:
     assert label_accuracy(np.array(claimed), np.array(true)) == pytest.approx(share)
+
+
+ENCODERS = {
+    "onehot": Encoder(schema=TABLE.schema),
+    "standardised": Encoder(schema=TABLE.schema, standardise_onehot=True),
+    "embedded": Encoder(schema=TABLE.schema, categories="ordinal"),
+}
+
+
+@pytest.mark.parametrize("name", GUESSERS)
+@pytest.mark.parametrize("matching", MATCHINGS)
+@pytest.mark.parametrize("encoder", ENCODERS.values(), ids=ENCODERS)
+def test_a_claim_that_is_a_guess_scores_as_the_guess_does(
+    name: str, matching: MatchingName, encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One matching for attack and baseline: given as an attack's rows, a baseline's draw gets the same numbers."""
+    statistics, whole = encoder.statistics(TABLE), Reference.of(TABLE)
+    true = Truth(rows=TABLE.take(np.arange(24)), encoder=encoder, statistics=statistics, client_rows=TABLE)
+    drawn = GUESSERS[name][0](24, whole, whole, Streams(3).numpy("draw"))
+    monkeypatch.setitem(GUESSERS, name, (lambda *_: drawn, False))
+    claim = Claim(outcome=Outcome.OK, rows=encoder.encode(Table(TABLE.schema, *drawn, true.rows.target), statistics))
+    evaluator = Evaluator(training=whole, matching=matching)
+    for ranges in (False, True):  # known ranges round and clamp a claim, so they must do so to a guess
+        values = evaluator(claim, true, Knowledge(ranges=ranges), Streams(0).numpy("b"))
+        compared = {key for key in values if key.source == name}
+        assert {by_rule("accuracy", rule) for rule in MATCHING_RULES} < {key.metric for key in compared}
+        for key in compared:
+            own = values[Measure(ATTACK, key.scope, key.metric)]
+            assert own == pytest.approx(values[key], nan_ok=True), key
+
+
+def test_one_rule_matches_the_attack_and_every_baseline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule that pairs rows backwards is seen in all of them."""
+    seen = []
+
+    def backwards(true: Side, claimed: Side, scale: Scale) -> np.ndarray:
+        seen.append(claimed)
+        return 1.0 - np.eye(len(true.numbers))[::-1]
+
+    monkeypatch.setitem(MATCHINGS, "cells", backwards)  # type: ignore[misc]
+    true = truth(6)
+    rows = ENCODER.encode(true.rows, STATISTICS)
+    values = Evaluator(training=Reference.of(TABLE), matching="cells", draws=2)(
+        Claim(outcome=Outcome.OK, rows=rows[::-1]), true, Knowledge(), Streams(0).numpy("b")
+    )
+    assert values[Measure(ATTACK, ALL_COLUMNS, "emr")] == 1
+    assert len(seen) == 1 + 1 + 3 * 2  # the attack, the prior, three random baselines drawn twice
+    for source in (ATTACK, *GUESSERS):
+        chosen = values[Measure(source, ALL_COLUMNS, "accuracy")]
+        assert values[Measure(source, ALL_COLUMNS, "accuracy_by_cells")] == chosen
+
+
+def test_right_cells_find_more_in_guessed_rows_than_distances_do() -> None:
+    true = truth(30)
+    rows = ENCODER.encode(true.rows, STATISTICS)
+    values = EVALUATOR(Claim(outcome=Outcome.OK, rows=rows), true, Knowledge(), Streams(0).numpy("b"))
+    for source in GUESSERS:
+        by_cells, by_l1 = (values[Measure(source, ALL_COLUMNS, by_rule("accuracy", rule))] for rule in ("cells", "l1"))
+        assert by_cells >= by_l1
+
+
+def test_the_study_matches_codes_where_categories_are_embedded_and_variables_elsewhere() -> None:
+    numbers, codes = np.zeros((2, 1)), np.array([[0], [5]])
+    true = Side(np.eye(2), np.eye(2), numbers, codes)
+    claimed = Side(np.array([[0.9, 0.8], [0.1, 0.3]]), np.eye(2)[::-1], numbers, np.array([[4], [1]]))
+    embedded, onehot = Scale(np.ones(1), embedded=True), Scale(np.ones(1), embedded=False)
+    assert match_rows(MATCHINGS["study"](true, claimed, onehot)).tolist() == [0, 1]
+    assert match_rows(MATCHINGS["l1"](true, claimed, onehot)).tolist() == [1, 0]
+    near = Side(np.zeros((2, 3)), np.zeros((2, 3)), np.zeros((2, 1)), np.array([[4], [1]]))
+    far = Side(np.zeros((2, 3)), np.zeros((2, 3)), np.zeros((2, 1)), np.array([[0], [5]]))
+    assert match_rows(MATCHINGS["study"](far, near, embedded)).tolist() == [1, 0]
+
+
+def test_tableaks_random_draws_one_number_for_the_batch_and_categories_for_each_row() -> None:
+    whole = Reference.of(TABLE)
+    numbers, codes = GUESSERS[TABLEAK_RANDOM][0](200, whole, whole, Streams(0).numpy("r"))
+    assert (numbers == numbers[0]).all()
+    assert len(np.unique(codes[:, 0])) > 1
+    assert (whole.low <= numbers).all()
+    assert (numbers <= whole.high).all()

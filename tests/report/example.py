@@ -52,7 +52,7 @@ COLUMNS = (
 )
 GUESSES = {"prior": 0.56, "uniform": 0.24, "marginal": 0.41}
 METRICS = ("accuracy_num", "accuracy_cat", "emr_90", "emr_80", "rmse", "nearest_distance", "likelihood_num",
-           "likelihood_cat", "accuracy_tableak")  # fmt: skip
+           "likelihood_cat", "accuracy_by_cells")  # fmt: skip
 LEVELS = {1: (0.99, 1.0), 8: (0.9, 0.675), 32: (0.68, 0.06)}
 POINTS = {"untrained": (0.0, 0.0), "best": (6.5, -0.12)}
 

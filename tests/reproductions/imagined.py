@@ -8,7 +8,18 @@ from collections.abc import Iterator
 from seepage.reproductions.paper import Paper, PaperTable
 from seepage.reproductions.plan_result import PlanResult, VariantSettings
 from seepage.reproductions.running import TablePlan, Workload, plans_of
-from seepage.results import Interval, PropertyCell, RowsCell, Summary, TrainingCell, VerticalCell, coordinates
+from seepage.results import (
+    BASELINES,
+    MATCHING_RULES,
+    TABLEAK_RANDOM,
+    Interval,
+    PropertyCell,
+    RowsCell,
+    Summary,
+    TrainingCell,
+    VerticalCell,
+    coordinates,
+)
 from seepage.results.cells import Cell
 from seepage.results.property import PropertyResult, PropertySummary
 from seepage.results.row_numbers import DoubtNumbers
@@ -56,7 +67,16 @@ def envelope(cell: Cell) -> dict[str, object]:
 
 def _rows(plan: Plan) -> Summary:
     cells, utility = [], []
-    names = ("accuracy", "accuracy_tableak", "accuracy_num", "accuracy_cat", "emr", "doubt_cat", "doubt_num")
+    names = (
+        "accuracy",
+        "accuracy_by_l1",
+        "accuracy_by_cells",
+        "accuracy_num",
+        "accuracy_cat",
+        "emr",
+        "doubt_cat",
+        "doubt_num",
+    )
     for task in plan.tasks:
         settings, where = task.variant.settings.model_dump(), _where(task)
         score = SCORES.get(str(where["dataset"]), "f1_macro")
@@ -68,6 +88,7 @@ def _rows(plan: Plan) -> Summary:
             cell = RowsCell(**where, protocol=settings["protocol"], attack_point=name, attack=attack)
             numbers = {
                 "metrics": dict.fromkeys(names, HALF),
+                "baselines_by": {rule: dict.fromkeys((*BASELINES, TABLEAK_RANDOM), HALF) for rule in MATCHING_RULES},
                 "baselines": dict.fromkeys(("prior", "uniform", "marginal"), HALF),
                 "doubt": list(_doubts()),
             }

@@ -1,12 +1,13 @@
 """Claim and truth to numbers; baselines beside them."""
 
 from seepage.metrics.latent import Quality, latent_quality, mean_quality
-from seepage.metrics.matching import l1_cost, match_rows
+from seepage.metrics.matching import MATCHINGS, l1_cost, match_rows
 from seepage.metrics.parties import ColumnsRead, binary_found, columns_read, label_leak_auc, psnr
 from seepage.metrics.reconstruction import TOLERANCE, Evaluator, aligned
 from seepage.metrics.reference import Reference
 
 __all__ = [
+    "MATCHINGS",
     "TOLERANCE",
     "ColumnsRead",
     "Evaluator",

@@ -2,8 +2,9 @@
 
 - ``prior``: every row is the client's mean and mode. It needs the client's own statistics, so it is a strong guess.
 - ``uniform``: numbers uniform over the observed range, categories uniform.
-- ``marginal``: draws from the data set's columns, numbers from histograms of 100 equal bins (TabLeak's random
-  baseline).
+- ``marginal``: draws from the data set's columns, numbers from histograms of 100 equal bins.
+- ``tableak_random``: TabLeak's published Random. As ``marginal``, but a number is drawn once for the whole batch, at
+  the lower end of its bin. It stands beside published numbers only; a gate does not look at it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from seepage.metrics.reference import BINS, Reference
+from seepage.results import TABLEAK_RANDOM
 
 Guess = tuple[np.ndarray, np.ndarray]  # numbers and codes
 Guesser = Callable[[int, Reference, Reference, np.random.Generator], Guess]
@@ -44,8 +46,17 @@ def marginal(rows: int, client: Reference, training: Reference, generator: np.ra
     return numbers, codes
 
 
+def tableak_random(rows: int, client: Reference, training: Reference, generator: np.random.Generator) -> Guess:
+    """One number a column for all rows, and categories row by row, as the authors' code draws them."""
+    numbers, codes = marginal(rows, client, training, generator)
+    width = (training.high - training.low) / BINS
+    place = np.floor((numbers[:1] - training.low) / np.where(width > 0, width, 1.0)).clip(0, BINS - 1)
+    return np.tile(training.low + place * width, (rows, 1)), codes
+
+
 GUESSERS: dict[str, tuple[Guesser, bool]] = {  # name: function, whether it is random
     "prior": (prior, False),
     "uniform": (uniform, True),
     "marginal": (marginal, True),
+    TABLEAK_RANDOM: (tableak_random, True),
 }

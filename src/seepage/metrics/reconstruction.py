@@ -9,14 +9,14 @@ import numpy as np
 
 from seepage.data import Encoder, Table
 from seepage.federation import Truth
-from seepage.metrics.baselines import GUESSERS, Guess, prior
-from seepage.metrics.matching import l1_cost, match_rows
+from seepage.metrics.baselines import GUESSERS, Guess
+from seepage.metrics.matching import MATCHINGS, Scale, Side, l1_cost, match_rows
 from seepage.metrics.reference import Reference
 from seepage.metrics.trust import doubt_measures
 from seepage.observation import Claim, Knowledge
-from seepage.results import ALL_COLUMNS, ATTACK, Measure
+from seepage.results import ALL_COLUMNS, ATTACK, BASELINES, PRIOR, MatchingName, Measure, by_rule
 
-MANY = 640  # rows at which the random baselines are drawn only twice
+MANY = 640  # rows at which the random baselines are drawn only twice, and above which one matching rule must do
 TOLERANCE = 0.319  # a number is right within this many deviations (TabLeak and the profiling study)
 
 
@@ -25,18 +25,20 @@ class Evaluator:
     """Scores claims against truths, and the baselines beside them.
 
     A claim is decoded to rows first. A cell is right if the category is equal or the number is within ``TOLERANCE``
-    deviations. Rows are matched by the L1 distance of the encoded rows (the profiling study); ``accuracy_tableak``
-    matches by the number of right cells (000).
+    deviations. Baselines go the same way as the claim: encoded, decoded, matched by the same rule.
 
     Args:
         training: marginals of the whole training part.
         deviation: whose standard deviation makes the tolerance: the ``client``'s (the profiling study) or ``global``
             (TabLeak).
+        matching: how rows are paired, those of the claim and those of every baseline (``metrics/matching.py``). In
+            batches of up to ``MANY`` rows, accuracy by the other rules is there too (``accuracy_by_cells``, ...).
         draws: Monte Carlo draws of the random baselines.
     """
 
     training: Reference
     deviation: Literal["client", "global"] = "client"
+    matching: MatchingName = "l1"
     draws: int = 20
     _clients: dict[int, Reference] = field(default_factory=dict, repr=False, compare=False)
 
@@ -47,34 +49,41 @@ class Evaluator:
         if claim.rows is None or not claim.outcome.scored:
             return {}
         client = self._client(truth.client_rows)
-        sheet = _Sheet(truth, client, self.training if self.deviation == "global" else client)
-        guess = truth.encoder.decode(claim.rows, truth.statistics, project=knowledge.ranges)
+        sheet = _Sheet(truth, client, self.training if self.deviation == "global" else client, knowledge, self.matching)
+        side = sheet.side(claim.rows)
         if claim.ordered:  # nothing to match, for the attack and for those who only guess
             own = np.arange(len(truth.rows))
-            values = sheet.measures(ATTACK, guess, own)
-            for name, (guesser, _) in GUESSERS.items():
-                values |= sheet.measures(name, guesser(len(truth.rows), client, self.training, generator), own)
+            values = sheet.measures(ATTACK, side, own)
+            for name in BASELINES:
+                values |= sheet.measures(name, self._guess(name, sheet, client, generator), own)
             return values
-        cost = sheet.cost(guess)
-        order = match_rows(cost)
-        values = sheet.measures(ATTACK, guess, order) | sheet.diagnostics(guess, cost, order)
+        order = sheet.order(side)
+        values = sheet.measures(ATTACK, side, order) | sheet.diagnostics(side, order)
+        values |= sheet.by_rules(ATTACK, side, order)
         if claim.doubt is not None:
-            right = sheet.right(guess, order)
-            guessed = sheet.right(prior(len(truth.rows), client, self.training, generator), np.arange(len(truth.rows)))
-            values |= doubt_measures(claim.doubt[order], right, guessed, len(truth.rows.schema.numeric))
+            guess = self._guess(PRIOR, sheet, client, generator)
+            guessed = sheet.right(guess, np.arange(len(truth.rows)))
+            numeric = len(truth.rows.schema.numeric)
+            values |= doubt_measures(claim.doubt[order], sheet.right(side, order), guessed, numeric)
         if claim.certified is not None:
-            values |= certificates(claim.certified[order], np.asarray(sheet.right(guess, order).all(1)))
+            values |= certificates(claim.certified[order], np.asarray(sheet.right(side, order).all(1)))
         if claim.labels is not None and truth.rows.schema.target.classes:
             values[Measure(ATTACK, ALL_COLUMNS, "label_accuracy")] = label_accuracy(claim.labels, truth.rows.target)
         # Matching takes the cube of the rows; a large batch averages over its own rows already.
         draws = int(np.clip(2 * MANY // len(truth.rows), 2, self.draws))
-        for name, (guesser, random) in GUESSERS.items():
-            rounds = [
-                sheet.measures(name, guesser(len(truth.rows), client, self.training, generator))
-                for _ in range(draws if random else 1)
-            ]
+        for name, (_, random) in GUESSERS.items():
+            rounds = []
+            for _ in range(draws if random else 1):
+                guess = self._guess(name, sheet, client, generator)
+                matched = sheet.order(guess)
+                rounds.append(sheet.measures(name, guess, matched) | sheet.by_rules(name, guess, matched))
             values |= {key: float(np.mean([scores[key] for scores in rounds])) for key in rounds[0]}
         return values
+
+    def _guess(self, name: str, sheet: _Sheet, client: Reference, generator: np.random.Generator) -> Side:
+        """Rows of a baseline, on the way that a claim's rows go."""
+        numbers, codes = GUESSERS[name][0](len(sheet.rows), client, self.training, generator)
+        return sheet.side(sheet.encode(numbers, codes))
 
     def _client(self, table: Table) -> Reference:
         """A client's marginals, computed once."""
@@ -99,57 +108,66 @@ def label_accuracy(claimed: np.ndarray, true: np.ndarray) -> float:
     )
 
 
-def aligned(claim: Claim, truth: Truth, knowledge: Knowledge) -> Guess:
+def aligned(claim: Claim, truth: Truth, knowledge: Knowledge, matching: MatchingName = "l1") -> Guess:
     """The claimed rows, decoded, in the order of the true rows they are matched with."""
     assert claim.rows is not None
-    numbers, codes = truth.encoder.decode(claim.rows, truth.statistics, project=knowledge.ranges)
     client = Reference.of(truth.client_rows)
-    order = match_rows(_Sheet(truth, client, client).cost((numbers, codes)))
-    return numbers[order], codes[order]
+    sheet = _Sheet(truth, client, client, knowledge, matching)
+    side = sheet.side(claim.rows)
+    order = sheet.order(side)
+    return side.numbers[order], side.codes[order]
 
 
 class _Sheet:
-    """The true rows of one batch and everything a guess is held against."""
+    """The true rows of one batch and everything that claimed rows are held against."""
 
-    def __init__(self, truth: Truth, client: Reference, scale: Reference) -> None:
+    def __init__(
+        self, truth: Truth, client: Reference, scale: Reference, knowledge: Knowledge, matching: MatchingName
+    ) -> None:
         self.rows: Table = truth.rows
-        self.encoder: Encoder = truth.encoder
-        self.statistics = truth.statistics
-        self.encoded = truth.encoder.encode(truth.rows, truth.statistics)
+        self.schema = truth.rows.schema
         self.client = client
         self.deviation = np.where(scale.deviation > 0, scale.deviation, 1.0)
-        self.schema = truth.rows.schema
+        self._encoder: Encoder = truth.encoder
+        self._statistics = truth.statistics
+        self._project = knowledge.ranges
+        self._matching = matching
+        encoded = self.encode(truth.rows.numbers, truth.rows.codes)
+        self._true = Side(encoded, encoded, truth.rows.numbers, truth.rows.codes)
+        self._scale = Scale(TOLERANCE * self.deviation, truth.encoder.layout.embedded)
 
-    def right(self, guess: Guess, order: np.ndarray) -> np.ndarray:
+    def encode(self, numbers: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Rows as the client's model would take them."""
+        return self._encoder.encode(Table(self.schema, numbers, codes, self.rows.target), self._statistics)
+
+    def side(self, raw: np.ndarray) -> Side:
+        """Claimed inputs, and the rows they stand for."""
+        numbers, codes = self._encoder.decode(raw, self._statistics, project=self._project)
+        return Side(raw, self.encode(numbers, codes), numbers, codes)
+
+    def order(self, side: Side, matching: MatchingName | None = None) -> np.ndarray:
+        """For each true row the claimed one that stands for it, by the chosen rule if no other is named."""
+        return match_rows(MATCHINGS[matching or self._matching](self._true, side, self._scale))
+
+    def right(self, side: Side, order: np.ndarray) -> np.ndarray:
         """(rows, columns): which cells of the matched rows are right."""
-        numbers, codes = guess
-        near = np.abs(self.rows.numbers - numbers[order]) <= TOLERANCE * self.deviation
-        return np.concatenate([near, self.rows.codes == codes[order]], axis=1)
+        near = np.abs(self.rows.numbers - side.numbers[order]) <= TOLERANCE * self.deviation
+        return np.concatenate([near, self.rows.codes == side.codes[order]], axis=1)
 
-    def right_counts(self, guess: Guess) -> np.ndarray:
-        """(true rows, claimed rows): how many cells of each claimed row are right for each true row."""
-        numbers, codes = guess
-        counts = np.zeros((len(self.rows), len(self.rows)), dtype=np.int32)
-        for j in range(numbers.shape[1]):  # column by column: all pairs of all columns would not fit
-            counts += np.abs(self.rows.numbers[:, j, None] - numbers[None, :, j]) <= TOLERANCE * self.deviation[j]
-        for j in range(codes.shape[1]):
-            counts += self.rows.codes[:, j, None] == codes[None, :, j]
-        return counts
-
-    def cost(self, guess: Guess) -> np.ndarray:
-        """L1 distance of every true row to every claimed one, both encoded."""
-        claimed = self.encoder.encode(Table(self.schema, *guess, self.rows.target), self.statistics)
-        return l1_cost(self.encoded, claimed)
-
-    def measures(self, source: str, guess: Guess, order: np.ndarray | None = None) -> dict[Measure, float]:
-        """Accuracies of a guess after matching (in this order, if it is known), whole and per column."""
-        right = self.right(guess, match_rows(self.cost(guess)) if order is None else order)
+    def shares(self, right: np.ndarray) -> dict[str, float]:
+        """The share of cells that are right: of all, of numbers, of categories."""
         numeric = len(self.schema.numeric)
+        return {
+            "accuracy": float(right.mean(1).mean()),
+            "accuracy_num": float(right[:, :numeric].mean()) if numeric else float("nan"),
+            "accuracy_cat": float(right[:, numeric:].mean()) if right.shape[1] > numeric else float("nan"),
+        }
+
+    def measures(self, source: str, side: Side, order: np.ndarray) -> dict[Measure, float]:
+        """Accuracies of matched rows, whole and per column."""
+        right = self.right(side, order)
         share = right.mean(1)
-        scores = {
-            "accuracy": share.mean(),
-            "accuracy_num": right[:, :numeric].mean() if numeric else np.nan,
-            "accuracy_cat": right[:, numeric:].mean() if right.shape[1] > numeric else np.nan,
+        scores = self.shares(right) | {
             "emr": (share == 1).mean(),
             "emr_90": (share >= 0.9).mean(),
             "emr_80": (share >= 0.8).mean(),
@@ -159,21 +177,28 @@ class _Sheet:
         values |= {Measure(source, name, "accuracy"): float(right[:, j].mean()) for j, name in enumerate(names)}
         return values
 
-    def diagnostics(self, guess: Guess, cost: np.ndarray, order: np.ndarray) -> dict[Measure, float]:
+    def by_rules(self, source: str, side: Side, order: np.ndarray) -> dict[Measure, float]:
+        """The same rows matched by every rule, where that is cheap; ``order`` is that of the chosen one."""
+        if len(self.rows) > MANY:
+            return {}
+        orders = {rule: order if rule == self._matching else self.order(side, rule) for rule in MATCHINGS}
+        return {
+            Measure(source, ALL_COLUMNS, by_rule(name, rule)): value
+            for rule, own in orders.items()
+            for name, value in self.shares(self.right(side, own)).items()
+        }
+
+    def diagnostics(self, side: Side, order: np.ndarray) -> dict[Measure, float]:
         """Numbers that help to read the accuracies; only for the attack."""
-        numbers, codes = guess
-        count = self.right_counts(guess)
-        by_accuracy = match_rows(-count)
-        columns = max(len(self.schema.columns), 1)
-        error = (numbers[order] - self.rows.numbers) / self.deviation
+        error = (side.numbers[order] - self.rows.numbers) / self.deviation
+        distance = l1_cost(self._true.encoded, side.encoded)
         scores = {
-            "accuracy_tableak": count[np.arange(len(count)), by_accuracy].mean() / columns,
             # Mean over columns of the root mean squared error, in deviations.
             "rmse": np.sqrt((np.clip(error, -1e6, 1e6) ** 2).mean(0)).mean() if error.shape[1] else np.nan,
             # From each claimed row to the nearest true row, per input.
-            "nearest_distance": cost.min(0).mean() / max(self.encoded.shape[1], 1),
-            "likelihood_num": self._likelihood_of_numbers(numbers),
-            "likelihood_cat": self._likelihood_of_categories(codes),
+            "nearest_distance": distance.min(0).mean() / max(self._true.encoded.shape[1], 1),
+            "likelihood_num": self._likelihood_of_numbers(side.numbers),
+            "likelihood_cat": self._likelihood_of_categories(side.codes),
         }
         return {Measure(ATTACK, ALL_COLUMNS, name): float(value) for name, value in scores.items()}
 

@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from seepage._core import unknown_name
+from seepage.results import MatchingName
 
 NAMES = ("tableak", "cafe", "profiling", "property", "tabvfl")
 ReadingName = Literal[
@@ -114,7 +115,8 @@ class PaperTable(Declared):
         reading: how the cells of the plans become the cells of the table.
         stands_in: where its published numbers stand, if it is not this table.
         method, dataset, model, settings: words of this table that differ from the paper's others.
-        guesses: its baselines by ours.
+        guesses: its baselines by ours; ``rule:baseline`` for one that is matched by a rule of its own.
+        matchings: rules by which the same rows are told too, beside the run's own.
         factors: what the nets of a grid are grouped by.
         until: the quality that has to be reached, and the one for less than the published work.
         scaling: if it differs from that of the paper's other tables.
@@ -133,6 +135,7 @@ class PaperTable(Declared):
     model: Word | None = None
     settings: dict[str, Word] = Field(default_factory=dict)
     guesses: dict[str, str] = Field(default_factory=dict)
+    matchings: tuple[MatchingName, ...] = ()
     factors: tuple[str, ...] = ()
     until: tuple[float, float] = (0.0, 0.0)
     scaling: Scaling | None = None

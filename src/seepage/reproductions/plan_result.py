@@ -13,6 +13,7 @@ from seepage.reproductions.paper import Paper, PaperTable, Word
 from seepage.reproductions.published import Published, Wanted, numbers_of, unit_of
 from seepage.reproductions.stored import Comparison
 from seepage.results import Interval, Summary
+from seepage.results.row_numbers import RowNumbers
 from seepage.results.summary import Result
 from seepage.results.training import TrainingResult
 
@@ -190,6 +191,12 @@ def number_of(cell: Result, name: str) -> Interval | None:
         value = cell.value(scope, metric)
         return None if value is None else Interval(value.mean, value.low, value.high)
     return cell.metrics.get(name)
+
+
+def guess_of(cell: RowNumbers, name: str) -> Interval | None:
+    """What a baseline gets, by the run's own matching; ``rule:name`` by another, as ``cells:tableak_random``."""
+    rule, colon, baseline = name.rpartition(":")
+    return cell.baselines_by.get(rule, {}).get(baseline) if colon else cell.baselines.get(name)
 
 
 @lru_cache(maxsize=1024)

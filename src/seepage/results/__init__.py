@@ -4,7 +4,18 @@ from seepage.results.buckets import BUCKETS, Bucket, Kind, places
 from seepage.results.cells import CELLS, Cell, PropertyCell, RowsCell, TrainingCell, VerticalCell, coordinates
 from seepage.results.interval import Interval, bootstrap
 from seepage.results.reading import parse_summary, read_summary
-from seepage.results.record import ALL_COLUMNS, ATTACK, BASELINES, PRIOR, Measure, Record
+from seepage.results.record import (
+    ALL_COLUMNS,
+    ATTACK,
+    BASELINES,
+    MATCHING_RULES,
+    PRIOR,
+    TABLEAK_RANDOM,
+    MatchingName,
+    Measure,
+    Record,
+    by_rule,
+)
 from seepage.results.store import Run
 from seepage.results.summary import SCHEMA_VERSION, Summary
 from seepage.results.tasks import TaskDone
@@ -16,12 +27,15 @@ __all__ = [
     "BASELINES",
     "BUCKETS",
     "CELLS",
+    "MATCHING_RULES",
     "PRIOR",
     "SCHEMA_VERSION",
+    "TABLEAK_RANDOM",
     "Bucket",
     "Cell",
     "Interval",
     "Kind",
+    "MatchingName",
     "Measure",
     "PropertyCell",
     "Record",
@@ -33,6 +47,7 @@ __all__ = [
     "Trials",
     "VerticalCell",
     "bootstrap",
+    "by_rule",
     "coordinates",
     "parse_summary",
     "places",

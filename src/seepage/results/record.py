@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from seepage.results.cells import Cell
 
 ATTACK = "attack"
 PRIOR = "prior"
 BASELINES = (PRIOR, "uniform", "marginal")
+TABLEAK_RANDOM = "tableak_random"  # a published baseline, told beside published numbers only
+MatchingName = Literal["l1", "cells", "study"]  # how rows are paired, see metrics/matching.py
+MATCHING_RULES: tuple[MatchingName, ...] = get_args(MatchingName)
 ALL_COLUMNS = ""  # the scope of a number about all columns together
 
 
@@ -23,6 +27,16 @@ class Measure:
     source: str
     scope: str
     metric: str
+
+
+def by_rule(metric: str, rule: str) -> str:
+    """The name of a metric of rows that are matched by this rule.
+
+    Example:
+        >>> by_rule("accuracy", "cells")
+        'accuracy_by_cells'
+    """
+    return f"{metric}_by_{rule}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,16 @@ from pydantic import Field
 
 from seepage.results.buckets import BUCKETS, Bucket, Kind
 from seepage.results.interval import Interval, bootstrap
-from seepage.results.record import ALL_COLUMNS, ATTACK, BASELINES, PRIOR, Measure
+from seepage.results.record import (
+    ALL_COLUMNS,
+    ATTACK,
+    BASELINES,
+    MATCHING_RULES,
+    PRIOR,
+    TABLEAK_RANDOM,
+    Measure,
+    by_rule,
+)
 from seepage.results.summary import ColumnFacts, Facts, Result, envelope
 from seepage.results.trials import Trials
 
@@ -21,11 +30,12 @@ BEYOND_GUESSING = tuple(
     for metric in ("accuracy", "emr")
     for name in BASELINES
 )
+_BY_RULE = {rule: by_rule("accuracy", rule) for rule in MATCHING_RULES}
 
 
 def is_summarised(measure: Measure) -> bool:
     """Whether a summary tells this number: of baselines only what an attack is compared with."""
-    return measure.source == ATTACK or measure.metric in ("accuracy", "emr")
+    return measure.source == ATTACK or measure.metric in ("accuracy", "emr", *_BY_RULE.values())
 
 
 class ColumnNumbers(Facts):
@@ -55,8 +65,10 @@ class DoubtNumbers(Facts):
 class RowNumbers(Result):
     """What was read of rows, beside guessing. ``metrics`` holds ``accuracy`` (share of cells read back),
     ``accuracy_num``, ``accuracy_cat``, ``emr`` (share of rows with every cell right), ``emr_90``, ``emr_80``, ``rmse``,
-    ``nearest_distance``, ``likelihood_num``, ``likelihood_cat``, ``accuracy_tableak`` (the same rows matched by right
-    cells), ``label_accuracy`` (where labels were worked out), ``certified`` (share of rows that the attack proves),
+    ``nearest_distance``, ``likelihood_num``, ``likelihood_cat``, ``accuracy_by_cells``,
+    ``accuracy_by_l1`` and ``accuracy_by_study`` (the same rows matched by each rule, whichever was chosen; the same for
+    ``accuracy_num`` and ``accuracy_cat``; in batches of up to 640 rows), ``label_accuracy`` (where labels were
+    worked out), ``certified`` (share of rows that the attack proves),
     ``certified_wrong`` (how many of those are wrong, which would be a bug), ``doubt_cat`` and ``doubt_num`` (the
     attacker's own mean doubt); of vertical gradients also ``psnr`` and ``determined``."""
 
@@ -70,6 +82,13 @@ class RowNumbers(Result):
     baselines: Annotated[Guesses, Field(description="accuracy of guessing: `prior`, `uniform`, `marginal`")] = Field(
         default_factory=dict
     )
+    baselines_by: Annotated[
+        dict[str, Guesses],
+        Field(
+            description="the same by each matching rule, and `tableak_random`, TabLeak's published Random (one number "
+            "a column for the whole batch)"
+        ),
+    ] = Field(default_factory=dict)
     gain: Annotated[Guesses, Field(description="attack minus guessing, paired per trial")] = Field(default_factory=dict)
     emr_baselines: Annotated[Guesses, Field(description="the same for rows with every cell right")] = Field(
         default_factory=dict
@@ -103,6 +122,7 @@ def row_numbers(trials: Trials, columns: Sequence[ColumnFacts]) -> dict[str, obj
         "metrics": metrics,
         "judged": {"emr": metrics.get("emr"), "gain": min(known, key=_upper, default=None)},
         "baselines": {name: trials.interval(Measure(name, ALL_COLUMNS, "accuracy")) for name in BASELINES},
+        "baselines_by": _by_rules(trials),
         "gain": gain,
         "emr_baselines": {name: trials.interval(Measure(name, ALL_COLUMNS, "emr")) for name in BASELINES},
         "emr_gain": emr_gain,
@@ -117,6 +137,15 @@ def _gains(trials: Trials) -> tuple[Guesses, Guesses]:
     return dict(zip(BASELINES, found[: len(BASELINES)], strict=True)), dict(
         zip(BASELINES, found[len(BASELINES) :], strict=True)
     )
+
+
+def _by_rules(trials: Trials) -> dict[str, Guesses]:
+    """What guessing gets by each rule of matching, as far as it was measured."""
+    return {
+        rule: {name: trials.interval(Measure(name, ALL_COLUMNS, metric)) for name in (*BASELINES, TABLEAK_RANDOM)}
+        for rule, metric in _BY_RULE.items()
+        if trials.has(Measure(PRIOR, ALL_COLUMNS, metric))
+    }
 
 
 def _upper(interval: Interval) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -19,24 +19,34 @@ _DEVIATIONS = {
 }
 
 
+_MATCHINGS = {
+    "l1": "the least total distance",
+    "cells": "the most right cells, as TabLeak does",
+    "study": "the least total distance of the attack's own variables, as the profiling study does",
+}
+
+
 @dataclass(frozen=True)
 class Method:
     """What differs between runs in how numbers are made."""
 
     deviation: str
+    matching: str
     vertical: bool
 
 
 def method(summary: ReadRows) -> Method:
     """How the numbers of this run are made."""
     vertical = isinstance(summary, VerticalSummary)
-    return Method("of these people's standard deviations" if vertical else _deviation(summary), vertical)
+    own = "of these people's standard deviations"
+    deviation = own if vertical else _in_words(summary, "deviation", _DEVIATIONS, "standard deviations")
+    return Method(deviation, _in_words(summary, "matching", _MATCHINGS, _MATCHINGS["l1"]), vertical)
 
 
-def _deviation(summary: ReadRows) -> str:
-    """What numeric cells are measured against; a plan may try several."""
-    chosen: Sequence[JsonValue] = values_of(summary, "deviation")
-    first, *others = [_DEVIATIONS.get(str(name), "standard deviations") for name in chosen] or ["standard deviations"]
+def _in_words(summary: ReadRows, setting: str, words: Mapping[str, str], otherwise: str) -> str:
+    """A setting in words; a plan may try several values."""
+    chosen: Sequence[JsonValue] = values_of(summary, setting)
+    first, *others = [words.get(str(name), otherwise) for name in chosen] or [otherwise]
     return f"{first} (in some settings: {' or '.join(others)})" if others else first
 
 

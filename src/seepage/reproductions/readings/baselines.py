@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from seepage.reproductions.plan_result import PlanResult, shown
+from seepage.reproductions.plan_result import PlanResult, guess_of, shown
 from seepage.reproductions.readings.grouping import mean_over, together
 from seepage.reproductions.stored import Comparison
 from seepage.results.rows import RowsResult
@@ -16,7 +16,7 @@ def read_baselines(result: PlanResult) -> Iterator[Comparison]:
     for same in together(cells, lambda cell: (cell.dataset, cell.batch_size)):
         first = same[0]
         for ours, theirs in result.table.guesses.items():
-            guesses = [cell.baselines.get(ours) for cell in same]
+            guesses = [guess_of(cell, ours) for cell in same]
             number, count = mean_over(None if guess is None else guess.mean for guess in guesses)
             place = {
                 "data": shown(result.dataset, first.dataset),

@@ -16,7 +16,7 @@ from seepage.data import Table
 from seepage.federation import AttackPoint, Truth
 from seepage.metrics import Evaluator, aligned
 from seepage.models import activations
-from seepage.observation import Claim, Knowledge, Observation
+from seepage.observation import Claim, Observation
 from seepage.results import Record, RowsCell
 from seepage.studies.failing import failure
 from seepage.studies.rows.making import knowledge_of
@@ -69,7 +69,7 @@ def attack_cells(
     for cell, targets in cells.items():
         own = [next(rest) for _ in targets]
         records = _scored(cell, targets, own, evaluators, settings, seconds)
-        found[cell] = records, _row_pairs(cell, targets[0], own[0], knowledge_of(settings)) if settings.reveal else []
+        found[cell] = records, _row_pairs(cell, targets[0], own[0], settings) if settings.reveal else []
     return found
 
 
@@ -124,13 +124,13 @@ def claims_of(
 
 
 def _row_pairs(
-    cell: RowsCell, target: AttackedUpdate, claim: Claim, knowledge: Knowledge
+    cell: RowsCell, target: AttackedUpdate, claim: Claim, settings: RowsSettings
 ) -> list[dict[str, JsonValue]]:
     """True and claimed rows of the first attacked client side by side, matched. Only with ``--reveal``."""
     if claim.rows is None:
         return []
-    truth = target.truth
-    numbers, codes = aligned(claim, truth, knowledge)
+    truth, knowledge = target.truth, knowledge_of(settings)
+    numbers, codes = aligned(claim, truth, knowledge, settings.matching)
     if not knowledge.ranges:
         numbers = np.round(numbers, 2)
     schema = truth.rows.schema

@@ -46,7 +46,7 @@ def run_choice(work: Work) -> Found:
         label = under(choice.label, work.progress)
         trace, whole = train(source, settings, choice.model, choice.defense, choice.batch_size, streams, label)
         traces.append(trace)
-        evaluators.append(Evaluator(training=whole, deviation=settings.deviation))
+        evaluators.append(Evaluator(training=whole, deviation=settings.deviation, matching=settings.matching))
         _note_costs(found, work, repeat, trace)
     guard: Defense = registry.make("defence", choice.defense, "rows")
     found.threat_model = guard.amend(traces[0].points[0].observations[0].describe())  # what was really handed out

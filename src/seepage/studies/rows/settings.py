@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field
 from seepage._core import InputError
 from seepage._core.option import MAIN, Option
 from seepage.plans.options import EachOnce, Settings
+from seepage.results import MatchingName
 from seepage.studies.common import (
     ATTACKS,
     LEARNING,
@@ -79,6 +80,14 @@ class RowsSettings(Settings):
             group=ATTACKS,
         ),
     ] = "client"
+    matching: Annotated[
+        MatchingName,
+        Option(
+            help="How read rows are paired with true ones, and guessed rows alike: l1 (distance of encoded rows), "
+            "cells (right cells, TabLeak) or study (distance of the attack's variables, the profiling study).",
+            group=ATTACKS,
+        ),
+    ] = "l1"
     model_options: ModelOptions = Field(default_factory=dict)
     clients: Annotated[
         int | None, Field(ge=1), Option(help="Clients; 10 for fedsgd, 3 for fedavg if not given.", group=LEARNING)
