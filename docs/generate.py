@@ -100,7 +100,8 @@ def summary() -> str:
         f"# summary.json, field by field\n\n{GENERATED}",
         "Every study writes the same envelope; its cells and what stands beside them differ. Rates are fractions, not "
         'percent. An interval is `{"mean", "low", "high"}`: the mean over trials and its 95 % bootstrap interval '
-        "(percentile, with levels widened for few trials; below five it still covers less than it says). `low` and "
+        "(percentile, with levels widened for few trials; below five it still covers less than it says; trials of "
+        "several federations are drawn by federations first). `low` and "
         "`high` are null where there was one trial only. A number that does not apply is null.\n",
     ]
     told: set[type[BaseModel]] = {Interval}  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from seepage._core import Streams
+from seepage.results.federations import Groups, drawn_in_groups, groups_of, levelled
 
 AT_ONCE = 1024  # columns resampled together: enough to keep the processor busy, few enough to stay in its cache
 
@@ -29,7 +30,12 @@ class Interval:
 
 
 def bootstrap(
-    values: Sequence[float], weights: Sequence[float] | None = None, *, confidence: float = 0.95, draws: int = 2000
+    values: Sequence[float],
+    weights: Sequence[float] | None = None,
+    federations: np.ndarray | None = None,
+    *,
+    confidence: float = 0.95,
+    draws: int = 2000,
 ) -> Interval | None:
     """The mean of ``values`` with an expanded percentile bootstrap interval; None when there is no value.
 
@@ -42,25 +48,37 @@ def bootstrap(
 
     With ``weights``, the weighted mean: shares of batches that hold different numbers of cells become the share of all
     cells, while whole batches are still what is resampled, because cells of one batch are not independent.
+
+    With ``federations``, of which each value is, these are drawn first and then values in them.
     """
     heavy = np.ones(len(values)) if weights is None else np.array(weights, dtype=np.float64)
     array = np.array(values, dtype=np.float64)
     known = np.isfinite(array) & (heavy > 0)
     array, heavy = array[known], heavy[known]
+    groups = None if federations is None else groups_of(federations[known])
     if not len(array):
         return None
     mean = float((array * heavy).sum() / heavy.sum())
     if len(array) == 1:
         return Interval(mean, None, None)
-    drawn = _drawn(len(array), draws)
-    tail = _tail(len(array), confidence)
+    drawn = _drawn(len(array), draws) if groups is None else drawn_in_groups(groups, draws)
+    worth = len(array) if groups is None else int(levelled(array[:, None], groups)[1][0])
+    tail = _tail(worth, confidence)
     means = (drawn @ (array * heavy)) / (drawn @ heavy)
     low, high = np.quantile(means, [tail, 1 - tail])
     return Interval(mean, float(low), float(high))
 
 
-def bootstrap_columns(table: np.ndarray, *, confidence: float = 0.95, draws: int = 2000) -> list[Interval | None]:
-    """:func:`bootstrap` of every column at once: columns with values in the same rows share one product of matrices."""
+def bootstrap_columns(
+    table: np.ndarray, federations: np.ndarray | None = None, *, confidence: float = 0.95, draws: int = 2000
+) -> list[Interval | None]:
+    """:func:`bootstrap` of every column at once: columns with values in the same rows share one product of matrices.
+
+    Args:
+        table: (trials, columns).
+        federations: (trials,) of which federation each trial is; with several, these are drawn first
+            (``federations.py``). Without, or with one, trials are drawn alone.
+    """
     found: list[Interval | None] = [None] * table.shape[1]
     if not table.size:
         return found
@@ -78,30 +96,37 @@ def bootstrap_columns(table: np.ndarray, *, confidence: float = 0.95, draws: int
         if len(values) == 1:
             ends: np.ndarray | None = None
         else:
-            ends = _ends(values, _tail(len(values), confidence), draws)
+            own = None if federations is None else groups_of(federations[patterns[:, number]])
+            ends = _ends(values, own, confidence, draws)
         for place, column in enumerate(columns):
             low, high = (None, None) if ends is None else (float(ends[0, place]), float(ends[1, place]))
             found[column] = Interval(float(means[place]), low, high)
     return found
 
 
-def _ends(values: np.ndarray, tail: float, draws: int) -> np.ndarray:
+def _ends(values: np.ndarray, groups: Groups | None, confidence: float, draws: int) -> np.ndarray:
     """(2, columns) the quantiles of the resampled means.
 
     Single precision: it is twice as fast, and its rounding (1e-7) is nothing beside the error of resampling. The
     deviations from the means are resampled, so that nothing is lost where all values are nearly equal.
     """
     means = values.mean(0)
-    drawn, moved = _drawn_single(len(values), draws), (values - means).astype(np.float32)
+    if groups is None:
+        moved, worth = values - means, np.full(values.shape[1], len(values))
+    else:
+        moved, worth = levelled(values, groups)
+    moved, drawn = moved.astype(np.float32), _drawn_single(len(values), groups, draws)
+    tails = np.array([_tail(int(count), confidence) for count in worth])  # looked up, mostly
     ends = np.empty((2, values.shape[1]))
 
     def resample(begin: int) -> None:
         part = slice(begin, begin + AT_ONCE)
         resampled = np.sort(moved[:, part].T @ drawn, axis=1)  # (columns, draws)
-        for line, level in enumerate((tail, 1 - tail)):
-            place = level * (draws - 1)  # as numpy's quantile, which looks for places one by one and takes longer
-            below = min(int(place), draws - 2)
-            low, high = resampled[:, below].astype(np.float64), resampled[:, below + 1]
+        lines = np.arange(len(resampled))
+        for line, levels in enumerate((tails[part], 1 - tails[part])):
+            place = levels * (draws - 1)  # as numpy's quantile, which looks for places one by one and takes longer
+            below = np.minimum(place.astype(np.intp), draws - 2)
+            low, high = resampled[lines, below].astype(np.float64), resampled[lines, below + 1]
             ends[line, part] = low + (place - below) * (high - low)
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:  # numpy works without Python's lock
@@ -112,9 +137,10 @@ def _ends(values: np.ndarray, tail: float, draws: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=16)
-def _drawn_single(count: int, draws: int) -> np.ndarray:
+def _drawn_single(count: int, groups: Groups | None, draws: int) -> np.ndarray:
     """(count, draws)"""
-    return np.ascontiguousarray(_drawn(count, draws).T.astype(np.float32))
+    drawn = _drawn(count, draws) if groups is None else drawn_in_groups(groups, draws)
+    return np.ascontiguousarray(drawn.T.astype(np.float32))
 
 
 @lru_cache(maxsize=16)
@@ -126,7 +152,7 @@ def _drawn(count: int, draws: int) -> np.ndarray:
     return drawn
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def _tail(count: int, confidence: float) -> float:
     from scipy.special import ndtr, stdtrit  # takes half a second to load
 

@@ -73,6 +73,13 @@ class RowNumbers(Result):
     attacker's own mean doubt); of vertical gradients also ``psnr`` and ``determined``."""
 
     exposure: Annotated[float, Field(description="mean number of times the attacked rows had been trained on")] = 0.0
+    federations: Annotated[
+        int,
+        Field(
+            description="trainings behind the scored trials, which intervals resample first; with one, they lack the "
+            "variance between trainings"
+        ),
+    ] = 0
     rows: Annotated[int, Field(description="rows attacked")] = 0
     rows_exact: Annotated[int, Field(description="rows read back with every column right")] = 0
     rows_certified: Annotated[
@@ -115,6 +122,7 @@ def row_numbers(trials: Trials, columns: Sequence[ColumnFacts]) -> dict[str, obj
     known = [value for value in gain.values() if value is not None]
     return envelope(trials) | {
         "exposure": float(trials.heads["exposure"].mean() or 0.0),  # type: ignore[arg-type]
+        "federations": len(np.unique(trials.federations)),
         "rows": rows,
         "rows_exact": round(float(np.nansum(trials.column(Measure(ATTACK, ALL_COLUMNS, "emr")) * trials.rows))),
         "rows_certified": _certified(trials),
@@ -172,7 +180,9 @@ def _bucket(trials: Trials, bucket: Bucket) -> DoubtNumbers | None:
     if not cells.sum():
         return None
     shares = {
-        source: bootstrap(trials.column(Measure(source, bucket.scope, bucket.accuracy)).tolist(), cells.tolist())
+        source: bootstrap(
+            trials.column(Measure(source, bucket.scope, bucket.accuracy)).tolist(), cells.tolist(), trials.federations
+        )
         for source in (ATTACK, PRIOR)
     }
     return DoubtNumbers(

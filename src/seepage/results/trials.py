@@ -136,15 +136,16 @@ class Trials:
         Cell by cell they take longer: a product of small matrices is mostly the cost of calling it. Others are worked
         out when they are asked for.
         """
-        alike: dict[int, list[tuple[Trials, list[Measure], np.ndarray]]] = {}
+        alike: dict[bytes, list[tuple[Trials, list[Measure], np.ndarray]]] = {}
         for trials in every:
             measures = [measure for measure in trials.measures if wanted(measure)]
             places = [trials._places[measure] for measure in measures]
             table = np.concatenate([trials.values[trials.scored][:, places], trials._paired(pairs)], 1)
             if np.isfinite(table).all():
-                alike.setdefault(len(table), []).append((trials, measures, table))
+                alike.setdefault(trials.federations.tobytes(), []).append((trials, measures, table))
         for group in alike.values():
-            intervals = iter(bootstrap_columns(np.concatenate([table for _, _, table in group], 1)))
+            whole = np.concatenate([table for _, _, table in group], 1)
+            intervals = iter(bootstrap_columns(whole, group[0][0].federations))
             for trials, measures, _ in group:
                 trials._intervals.update((measure, next(intervals)) for measure in measures)
                 trials._differences.update((pair, next(intervals)) for pair in pairs)
@@ -173,6 +174,12 @@ class Trials:
         rows: np.ndarray = self.heads["rows"].to_numpy()[self.scored].astype(np.float64)
         return rows
 
+    @cached_property
+    def federations(self) -> np.ndarray:
+        """Of which training each scored trial is."""
+        found: np.ndarray = self.heads["repeat"].to_numpy()[self.scored].astype(np.int64)
+        return found
+
     def column(self, measure: Measure) -> np.ndarray:
         """One value for each scored trial; NaN where it was not measured."""
         place = self._places.get(measure)
@@ -189,13 +196,14 @@ class Trials:
         if measure not in self._places:
             return None
         if measure not in self._intervals:
-            self._intervals.update(zip(self.measures, bootstrap_columns(self.values[self.scored]), strict=True))
+            found = bootstrap_columns(self.values[self.scored], self.federations)
+            self._intervals.update(zip(self.measures, found, strict=True))
         return self._intervals[measure]
 
     def differences(self, pairs: Sequence[tuple[Measure, Measure]]) -> list[Interval | None]:
         """One number minus another, paired per trial, for each of the pairs: intervals are those of the differences."""
         if any(pair not in self._differences for pair in pairs):
-            self._differences.update(zip(pairs, bootstrap_columns(self._paired(pairs)), strict=True))
+            self._differences.update(zip(pairs, bootstrap_columns(self._paired(pairs), self.federations), strict=True))
         return [self._differences[pair] for pair in pairs]
 
     def over_rows(self, measure: Measure) -> float:

@@ -17,6 +17,16 @@ def test_rows_of_clients_are_matched_and_people_are_not() -> None:
     assert "the clients' own" not in people
 
 
+def test_the_intervals_of_one_federation_say_what_they_lack() -> None:
+    one = a_summary()
+    several = one.model_copy(update={"cells": tuple(c.model_copy(update={"federations": 3}) for c in one.cells)})
+    alone = one.model_copy(update={"cells": tuple(c.model_copy(update={"federations": 1}) for c in one.cells)})
+    assert not method(several).one_federation
+    assert method(alone).one_federation
+    assert "lack the variance between trainings" in Reader(render(alone)).text
+    assert "lack the variance" not in Reader(render(several)).text
+
+
 def test_several_deviations_are_all_told() -> None:
     variants = [
         VariantSettings(name=name, dataset="clinic", settings={"deviation": name}) for name in ("client", "global")

@@ -33,6 +33,7 @@ class Method:
     deviation: str
     matching: str
     vertical: bool
+    one_federation: bool = False
 
 
 def method(summary: ReadRows) -> Method:
@@ -40,7 +41,8 @@ def method(summary: ReadRows) -> Method:
     vertical = isinstance(summary, VerticalSummary)
     own = "of these people's standard deviations"
     deviation = own if vertical else _in_words(summary, "deviation", _DEVIATIONS, "standard deviations")
-    return Method(deviation, _in_words(summary, "matching", _MATCHINGS, _MATCHINGS["l1"]), vertical)
+    matching = _in_words(summary, "matching", _MATCHINGS, _MATCHINGS["l1"])
+    return Method(deviation, matching, vertical, not vertical and any(cell.federations == 1 for cell in summary.cells))
 
 
 def _in_words(summary: ReadRows, setting: str, words: Mapping[str, str], otherwise: str) -> str:
