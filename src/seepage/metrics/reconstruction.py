@@ -56,6 +56,8 @@ class Evaluator:
             values = sheet.measures(ATTACK, side, own)
             for name in BASELINES:
                 values |= sheet.measures(name, self._guess(name, sheet, client, generator), own)
+            if claim.certified is not None:
+                values |= certificates(claim.certified, np.asarray(sheet.right(side, own).all(1)))
             return values
         order = sheet.order(side)
         values = sheet.measures(ATTACK, side, order) | sheet.diagnostics(side, order)

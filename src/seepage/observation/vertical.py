@@ -116,6 +116,7 @@ class Recovery:
         condition: of the linear system that separates rows; how much it can enlarge an error.
         note: what stands between the batches and every row.
         labels: (rows,) the likeliest class, where the attack looks for labels.
+        fits: what was read reproduces what was sent; otherwise rows are estimates, however well they are determined.
     """
 
     inputs: Tensor
@@ -124,6 +125,7 @@ class Recovery:
     condition: float
     note: str
     labels: Tensor | None = None
+    fits: bool = True
 
     def claims(self, scene: VerticalScene) -> list[Claim]:
         """One claim about everyone's rows. A row that is not determined is claimed as the average row."""
@@ -131,5 +133,5 @@ class Recovery:
         if self.inputs.shape[1] != scene.space.layout.width or not told.any():
             return [Claim(outcome=Outcome.NOT_APPLICABLE, note=self.note)]
         rows = np.where(told[:, None], self.inputs.numpy(), 0.0)
-        outcome = Outcome.OK if told.all() else Outcome.BUDGET_SPENT
+        outcome = Outcome.OK if told.all() and self.fits else Outcome.BUDGET_SPENT
         return [Claim(outcome=outcome, rows=rows, determined=told, ordered=True, note=self.note)]

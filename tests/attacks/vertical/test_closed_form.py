@@ -8,7 +8,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from seepage._core import InputError, Streams
+from seepage._core import InputError, Outcome, Streams
 from seepage.attacks.vertical.cafe import Cafe, CafeState
 from seepage.attacks.vertical.closed_form import ClosedForm
 from seepage.data import Layout
@@ -77,7 +77,7 @@ def test_too_few_batches_determine_nothing_and_say_so() -> None:
     found = recovered(scene, updates(scene, x, y, 12))
     assert int(found.determined.sum()) < 20
     assert found.inputs[~found.determined].isnan().all()
-    assert "cannot be separated yet: at least 20 different batches are needed" in found.note
+    assert "cannot be separated yet by step I of CAFE, which needs at least 20 different batches" in found.note
     known = found.determined
     assert float((found.inputs[known] - x[known]).abs().sum()) < 1e-2
 
@@ -183,3 +183,17 @@ def test_a_window_follows_a_model_that_trains() -> None:
     found = solver.recover()
     assert bool(found.determined.all())
     assert float((found.inputs - x).square().mean()) < 1e-2
+
+
+def test_it_is_not_called_ok_while_the_weights_move() -> None:
+    """FINDINGS C1: stale slopes determine every row, and wrongly; the rows do not reproduce the gradients."""
+    scene, x, y = world(20, 5, 30, 4)
+    moving = SharedLayers(batch_size=4, rate=0.5).stream(scene.learner, x, y, 60, Streams(0))
+    found = recovered(scene, list(moving))
+    assert bool(found.determined.all())
+    assert not found.fits
+    assert found.claims(scene)[0].outcome is Outcome.BUDGET_SPENT
+    assert "The rows are estimates" in found.note
+    still = recovered(scene, updates(scene, x, y, 60))
+    assert still.fits
+    assert still.claims(scene)[0].outcome is Outcome.OK

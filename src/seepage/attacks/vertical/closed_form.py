@@ -27,6 +27,8 @@ from seepage.observation.vertical import Recovery, VerticalScene, VerticalUpdate
 DRAWN = Streams(0)  # nothing is drawn
 DEAD = 1e-7  # of the usual slope: nothing is sent of such a row
 SINGULAR = 1e-11  # of the largest eigenvalue
+FITS = 1e-2  # share of the weight gradients that rows and slopes may miss; float32's rounding misses far less
+CHECKED = 50  # batches that are looked at for that
 LARGE = 4_000  # rows beyond which single undetermined rows are not looked for
 
 
@@ -127,7 +129,27 @@ class Solver:
         found[present[alive]], told[present[alive]] = inputs, determined
         found[~told] = torch.nan
         dead = tuple(present[clear & ~alive].tolist())
-        return Recovery(found, told, dead, condition, self._note(len(present), int(clear.sum()), told, dead))
+        note = self._note(len(present), int(clear.sum()), told, dead)
+        every = torch.zeros(self._scene.rows, slopes.shape[1], dtype=torch.float64)
+        every[present] = slopes
+        misfit = self._misfit(every, found)
+        if misfit > FITS:
+            note += (
+                f" These rows and slopes miss the weight gradients by {100 * misfit:.2g} %: the weights moved, or "
+                "there is noise. The rows are estimates."
+            )
+        return Recovery(found, told, dead, condition, note, fits=misfit <= FITS)
+
+    def _misfit(self, slopes: Tensor, inputs: Tensor) -> float:
+        """How far the kept weight gradients are from those of the rows that were found; 0 if none is explained."""
+        missed, size = 0.0, 0.0
+        for rows, weight in list(self._kept)[:: max(1, len(self._kept) // CHECKED)]:
+            if bool(inputs[rows].isnan().any()):
+                continue
+            seen = len(rows) * weight.double()
+            missed += float((slopes[rows].T @ inputs[rows] - seen).square().sum())
+            size += float(seen.square().sum())
+        return (missed / size) ** 0.5 if size else 0.0
 
     def _inputs(self, rows: Tensor, slopes: Tensor) -> tuple[Tensor, Tensor]:
         """Step II for the rows whose slopes are known; batches with other rows in them cannot be used."""
@@ -163,7 +185,10 @@ class Solver:
         total, count = self._scene.rows, int(determined.sum())
         said = f"{count} of {total} rows are determined by {self.seen} batches."
         if separated < total:
-            said += f" {total - separated} cannot be separated yet: at least {total} different batches are needed."
+            said += (
+                f" {total - separated} cannot be separated yet by step I of CAFE, which needs at least {total} "
+                "different batches."
+            )
         if dead:
             said += f" {len(dead)} have a gradient of zero: nothing of them is sent."
         if separated - len(dead) > count:

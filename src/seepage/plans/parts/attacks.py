@@ -7,6 +7,8 @@ from functools import partial
 from seepage.attacks import Exact, inversion
 from seepage.attacks.vertical.cafe import Cafe
 from seepage.attacks.vertical.closed_form import ClosedForm
+from seepage.attacks.vertical.one_by_one import OneByOne
+from seepage.attacks.vertical.spans import Spans
 from seepage.plans.part import Part
 
 _UPDATE = "one client's update and the model; labels if known, else dummies"
@@ -165,10 +167,26 @@ _plain = partial(Cafe, steps=False, rate=1e-2, alpha=1.0, gamma=0.0)  # a compet
 
 VERTICAL = (
     Part(
+        name="spans",
+        make=Spans,
+        works_on=("vertical",),
+        about="Intersects what the batches of a person span, and certifies rows; the model may train. A default.",
+        needs=_BATCHES,
+        paper="Seepage (docs/explanation/vertical-gradients.md)",
+    ),
+    Part(
+        name="exact",
+        make=OneByOne,
+        works_on=("vertical",),
+        about="Reads single batches as `exact` reads a client's update: it needs not know who is in them.",
+        needs="weights and aggregated gradients of some batches",
+        paper="Seepage (docs/explanation/exact-inversion.md)",
+    ),
+    Part(
         name="cafe_closed_form",
         make=ClosedForm,
         works_on=("vertical",),
-        about="CAFE's first two steps as linear systems, solved exactly. The default.",
+        about="CAFE's first two steps as linear systems, solved exactly, while the weights are fixed. A default.",
         needs=_BATCHES,
         paper="Seepage, after " + _CAFE,
     ),

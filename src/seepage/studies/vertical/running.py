@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 from pydantic import JsonValue
@@ -94,7 +94,7 @@ def _look(number: int, parameters: Parameters, workers: Workers, watchers: Mappi
 
 def _likeness(claim: Claim, workers: Workers) -> tuple[float, float] | None:
     """PSNR of the rows that are claimed, and their correlation with the true ones; None where nothing can be said."""
-    if claim.rows is None or claim.determined is None or workers.defense.renumbers:
+    if claim.rows is None or claim.determined is None or not claim.ordered or workers.defense.renumbers:
         return None
     told = claim.determined
     read, true = claim.rows[told], workers.x.numpy()[told]
@@ -144,7 +144,7 @@ def _record(
     values: dict[Measure, float] = {}
     if claim.rows is not None and claim.determined is not None:
         renumbered = workers.defense.renumbers
-        own = Claim(outcome=claim.outcome, rows=claim.rows, note=claim.note) if renumbered else claim
+        own = replace(claim, ordered=False) if renumbered else claim
         evaluator = Evaluator(training=Reference.of(workers.truth.rows), draws=2)
         values = evaluator(own, workers.truth, Knowledge(labels=False), workers.streams.numpy("baselines"))
         likeness = _likeness(claim, workers)

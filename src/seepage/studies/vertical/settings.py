@@ -38,7 +38,7 @@ class VerticalSettings(Settings):
     defenses: Defenses = ("none",)
     people: Annotated[int, Field(ge=2), Option(help="Aligned rows at the workers.", group=MAIN)] = 2000
     batch_sizes: BatchSizes = (8,)
-    attacks: Attacks = ("cafe_closed_form",)
+    attacks: Attacks = ("spans", "cafe_closed_form")
     trials: Annotated[int, Field(ge=1), Option(help="How often everyone's rows are recovered.", group=MAIN)] = 3
     seed: Seed = 0
     reveal: Reveal = False
