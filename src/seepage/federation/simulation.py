@@ -216,7 +216,8 @@ def _attack_point(
     for client, plan in enumerate(plans):
         exchange = protocol.exchange(plan)
         places = plan.reshape(-1)[: exchange.rows]
-        labels = population.y[torch.from_numpy(places)].clone() if knowledge.labels else None
+        # Sorted: their order would tell who shared a local batch.
+        labels = population.y[torch.from_numpy(places)].sort().values if knowledge.labels else None
         observations.append(
             Observation(
                 learner=population.learner,

@@ -125,7 +125,8 @@ class Observation:
         parameters: the global model that was sent out.
         update: what came back: the gradient (FedSGD) or the change of the parameters (FedAvg).
         exchange: the rules of the round.
-        labels: (rows,) if the adversary knows them, else None.
+        labels: (rows,) in ascending order if the adversary knows them, else None. Their order tells nothing, neither
+            about rows nor about who shared a local batch.
     """
 
     learner: Learner

@@ -8,7 +8,15 @@ from seepage.attacks.inversion.gradinversion import gradinversion_bn, gradinvers
 from seepage.attacks.inversion.inverting_gradients import inverting_gradients
 from seepage.attacks.inversion.profiling import profiling, profiling_simplex
 from seepage.attacks.inversion.sapag import sapag
-from seepage.attacks.inversion.tableak import tableak, tableak_bounded, tableak_no_pooling, tableak_no_softmax
+from seepage.attacks.inversion.tableak import (
+    tableak,
+    tableak_bounded,
+    tableak_no_pooling,
+    tableak_no_softmax,
+    tableak_paper,
+    tableak_paper_no_pooling,
+    tableak_paper_no_softmax,
+)
 
 __all__ = [
     "Inversion",
@@ -29,4 +37,7 @@ __all__ = [
     "tableak_bounded",
     "tableak_no_pooling",
     "tableak_no_softmax",
+    "tableak_paper",
+    "tableak_paper_no_pooling",
+    "tableak_paper_no_softmax",
 ]

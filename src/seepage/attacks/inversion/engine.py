@@ -24,7 +24,7 @@ from seepage.attacks.inversion.categories import Categories, Softmax, Unconstrai
 from seepage.attacks.inversion.numbers import Numbers, Unbounded
 from seepage.attacks.inversion.objectives import Cosine, Objective
 from seepage.attacks.inversion.optimisers import LBFGS, Adam, Optimiser
-from seepage.attacks.inversion.pooling import Best, Pooling, align, doubt, merged
+from seepage.attacks.inversion.pooling import SOFT_ROWS, Alignment, Best, Likeness, Pooling, align, doubt, merged
 from seepage.attacks.inversion.priors import Prior, PriorScene
 from seepage.attacks.inversion.replay import Problem
 from seepage.attacks.inversion.starts import Gaussian, Start
@@ -69,13 +69,15 @@ class Inversion:
     with :math:`d` the objective, :math:`\hat u` the update that rows would have caused (local training is replayed for
     FedAvg, with one set of rows per local epoch where clients shuffle them), :math:`\pi` the structure of a row
     (``numbers`` and ``categories``) and :math:`R_k` the priors. Every published attack is a choice of parts; see the
-    presets beside this file. All observations and restarts run as one tensor. Each restart keeps its iterate of the
-    lowest own loss; restarts that diverged take no part in pooling.
+    presets beside this file. All observations and restarts run as one tensor. Restarts that diverged
+    take no part in pooling.
 
     Args:
         steps: iterations.
         restarts: independent starts for each observation.
         objective, priors, numbers, categories, initial, optimiser, pooling: the parts.
+        alignment: which rows of two restarts, or of two local epochs, are taken for the same.
+        keep: what stays of a run: its ``best`` iterate by its own loss, or the ``last``.
         polisher, polish: another optimiser takes this share of the steps, the last, from the first one's best iterate.
         embedded: the categories used where the model looks them up in an embedding.
         restorer: how labels that are not known are worked out first: a name (``auto``, ``geng``, ...), ``none``, or a
@@ -107,6 +109,8 @@ class Inversion:
     polisher: Optimiser = LBFGS_RULE
     polish: float = 0.0
     pooling: Pooling = BEST
+    alignment: Alignment = SOFT_ROWS
+    keep: Literal["best", "last"] = "best"
     restorer: Restorer | str = "none"
     targets: Literal["dummy", "joint"] = "dummy"
     patience: int = 0
@@ -121,6 +125,7 @@ class Inversion:
         for name, value, allowed in (
             ("compile", self.compile, ("no", "yes", "auto")),
             ("targets", self.targets, ("dummy", "joint")),
+            ("keep", self.keep, ("best", "last")),
             ("restorer", self.restorer if isinstance(self.restorer, str) else "none", (*RESTORERS, "none")),
         ):
             if value not in allowed:
@@ -168,7 +173,8 @@ class Inversion:
     ) -> tuple[dict[int, Observation], str]:
         """The usable observations with labels, as far as they can be worked out."""
         labelled, notes = self._with_labels([observations[index] for index in usable], streams)
-        return dict(zip(usable, labelled, strict=True)), notes
+        known = dict(zip(usable, labelled, strict=True))
+        return {index: _dealt(each, streams.child("labels", index)) for index, each in known.items()}, notes
 
     def _attacked(self, known: dict[int, Observation], streams: Streams, progress: Progress) -> dict[int, Runs]:
         groups = self._groups(known)
@@ -317,6 +323,9 @@ class Inversion:
                         progress("attack", before + steps, self.steps)
                         break
                 before += steps
+            if self.keep == "last":  # as if nothing had been seen before it
+                lowest.fill_(torch.inf)
+                step(*state, watch.moving, torch.tensor(optimiser.sizes(steps, steps)), *fixed)
             rows = self.structure(first.space, scaled=False)(best[..., : first.layout.width].cpu())
         alive = x.isfinite().all(-1).all(-1)  # a loss that was not a number once stays in the variables
         losses = torch.where(alive, lowest, torch.inf).cpu().numpy()
@@ -324,7 +333,7 @@ class Inversion:
         found = labels[:, :, : first.exchange.rows].cpu().numpy() if labels is not None else None
         if found is not None and first.learner.task != "regression":
             found = found.argmax(-1) if found.ndim == 4 else np.rint(found).astype(np.int64)
-        return merged(rows.numpy(), scene.sets), losses, found
+        return merged(rows.numpy(), scene.sets, self._like(first.space)), losses, found
 
     def _compiled(self, runs: int, steps: int, observation: Observation) -> bool:
         """Whether steps are compiled. ``auto`` decides by the amount of work, not by the clock: the same seed must take
@@ -340,7 +349,8 @@ class Inversion:
     def _step(self, scene: PriorScene, extra: int, *, compiled: bool) -> Callable[..., None]:
         # The same step whatever the number of steps and restarts, so that it is recorded or compiled once.
         alike = replace(
-            self, steps=1, restarts=min(self.restarts, 2), initial=GAUSSIAN, pooling=BEST, restorer="none", patience=0,
+            self, steps=1, restarts=min(self.restarts, 2), initial=GAUSSIAN, pooling=BEST, alignment=SOFT_ROWS,
+            keep="best", restorer="none", patience=0,
             polish=0.0, polisher=LBFGS_RULE, compile="yes" if compiled else "no", memory=1.0, tolerance=0.0,
         )  # fmt: skip
         kept = int(self.memory * 2**18)  # parameters in a quarter of the memory
@@ -357,9 +367,11 @@ class Inversion:
         layout = space.layout
         categories = self._categories(space)
         rescale = scaled and categories.raw and bool(layout.sizes) and space.scale is not None
-        if rescale:
+        spread = layout.sizes and categories.standardised and space.scale is not None
+        if rescale or spread:
             assert space.shift is not None
             assert space.scale is not None
+            share, deviation = space.shift[layout.numeric :], space.scale[layout.numeric :]
             factor = space.scale[layout.numeric :].reciprocal()
             offset = -space.shift[layout.numeric :] * factor
 
@@ -367,6 +379,8 @@ class Inversion:
             if not categories.raw and isinstance(self.numbers, Unbounded):
                 return variables  # nothing to do
             numbers, blocks = torch.split(variables, [layout.numeric, layout.width - layout.numeric], dim=-1)
+            if spread:
+                blocks = torch.addcmul(share, blocks, deviation)
             raw = categories(blocks, layout.sizes) if layout.sizes else blocks
             if rescale:
                 raw = torch.addcmul(offset, raw, factor)
@@ -384,13 +398,18 @@ class Inversion:
 
         return Problem(scene=scene, objective=self.objective, priors=self.priors, opener=opener, kept=kept)
 
+    def _like(self, space: Space) -> Likeness:
+        """Which rows of two runs are taken for the same."""
+        raw = self._categories(space).raw
+        return lambda one, other: self.alignment(one, other, space, raw=raw)
+
     def pooled(self, found: Runs, space: Space) -> Claim:
         """One answer from all restarts."""
         runs, losses = found.rows, found.losses
         finite = np.isfinite(losses) & np.isfinite(runs).all((1, 2))
         if not finite.any():
             return Claim(outcome=Outcome.DIVERGED)
-        aligned = align(runs[finite], losses[finite])
+        aligned = align(runs[finite], losses[finite], self._like(space))
         blocks, raw = slice(space.layout.numeric, None), self._categories(space).raw
         scaling = None
         if space.scale is not None and space.shift is not None:
@@ -437,6 +456,14 @@ def can_compile() -> bool:
     """Whether torch.compile finds a C++ compiler and Python's headers."""
     headers = Path(sysconfig.get_path("include")) / "Python.h"
     return shutil.which("g++") is not None and headers.exists()
+
+
+def _dealt(observation: Observation, streams: Streams) -> Observation:
+    """With labels in random order where there are several local batches: who is in which of them is not known."""
+    labels, exchange = observation.labels, observation.exchange
+    if labels is None or exchange.rows == exchange.batch_size:
+        return observation
+    return replace(observation, labels=labels[torch.from_numpy(streams.numpy("dealt").permutation(len(labels)))])
 
 
 def _check_labels(observations: Sequence[Observation]) -> None:

@@ -20,6 +20,7 @@ class CutSimplex:
     """
 
     raw = True
+    standardised = False
 
     def __call__(self, variables: Tensor, sizes: tuple[int, ...]) -> Tensor:
         # NOTE[DIFF] a block without a positive entry is uniform there; the small number does the same here.

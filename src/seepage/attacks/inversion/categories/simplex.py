@@ -18,6 +18,7 @@ class Simplex:
     """
 
     raw = True
+    standardised = False
 
     def __call__(self, variables: Tensor, sizes: tuple[int, ...]) -> Tensor:
         return divided_by_block_sums(variables.abs() + 1e-12, sizes)

@@ -28,6 +28,7 @@ class Softmax:
     temperature: float = 1.0
 
     raw = True
+    standardised = False
 
     def __post_init__(self) -> None:
         if not 0 < self.temperature < float("inf"):

@@ -12,6 +12,7 @@ class Unconstrained:
     """The variables are the inputs: nothing says that a block is one category."""
 
     raw = False
+    standardised = False
 
     def __call__(self, variables: Tensor, sizes: tuple[int, ...]) -> Tensor:
         return variables

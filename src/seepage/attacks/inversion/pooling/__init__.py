@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from seepage.attacks.inversion.pooling.align import align, merged
+from seepage.attacks.inversion.pooling.align import SOFT_ROWS, Alignment, Likeness, RightCells, SoftRows, align, merged
 from seepage.attacks.inversion.pooling.best import Best
 from seepage.attacks.inversion.pooling.doubt import doubt
 from seepage.attacks.inversion.pooling.ensemble import Ensemble
@@ -19,4 +19,16 @@ class Pooling(Protocol):
     def __call__(self, aligned: np.ndarray, losses: np.ndarray, layout: Layout) -> np.ndarray: ...
 
 
-__all__ = ["Best", "Ensemble", "Pooling", "align", "doubt", "merged"]
+__all__ = [
+    "SOFT_ROWS",
+    "Alignment",
+    "Best",
+    "Ensemble",
+    "Likeness",
+    "Pooling",
+    "RightCells",
+    "SoftRows",
+    "align",
+    "doubt",
+    "merged",
+]
