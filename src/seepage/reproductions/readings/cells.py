@@ -17,8 +17,10 @@ def read_cells(result: PlanResult) -> Iterator[Comparison]:
         for ours, theirs in result.table.metrics.items():
             yield result.compare(cell, theirs, number_of(cell, ours), result.beside(cell, theirs))
             for rule in result.table.matchings:
-                place = result.place(cell) | {"matching": rule}
-                yield result.compare(cell, theirs, number_of(cell, by_rule(ours, rule)), None, place=place)
+                number = number_of(cell, by_rule(ours, rule))
+                if number is not None:  # doubt, for one, does not depend on it
+                    place = result.place(cell) | {"matching": rule}
+                    yield result.compare(cell, theirs, number, None, place=place)
         if isinstance(cell, RowNumbers) and result.table.guesses:
             place = {name: value for name, value in result.place(cell).items() if name != "attack"}
             if tuple(place.items()) not in guessed:
