@@ -195,3 +195,12 @@ def test_a_model_that_diverged_has_no_utility() -> None:
     scores = utility(population.learner, broken, *population.validation)
     assert all(value != value for value in scores.values())
     assert set(scores) == {"loss", "accuracy", "f1", "roc_auc", "pr_auc"}
+
+
+def test_whole_numbers_may_be_known_without_ranges() -> None:
+    trace = simulate(FedSGD(batch_size=2, exposure=0), cases.population("mlp"), Knowledge(whole=True), STREAMS)
+    seen = trace.points[0].observations[0]
+    assert seen.space.integers is not None
+    assert seen.space.low is None
+    assert "Which numbers are whole." in seen.describe().knows
+    assert "The range of every number." in seen.describe().does_not_know

@@ -150,6 +150,22 @@ def test_known_ranges_clamp_the_claim() -> None:
     assert EVALUATOR(claim, edge, Knowledge(ranges=True), generator)[key] == 1
 
 
+def test_whole_numbers_alone_round_a_claim_and_do_not_clamp_it() -> None:
+    numbers = np.array([TABLE.numbers[0]])
+    whole = np.array([column.integer for column in TABLE.schema.numeric])
+    assert whole.any()
+    codes = TABLE.codes[:1]
+    off = Table(TABLE.schema, np.where(whole, numbers + 1000.3, numbers), codes, TABLE.target[:1])
+    encoded = ENCODER.encode(off, STATISTICS)
+    plain, rounded, clamped = (
+        ENCODER.decode(encoded, STATISTICS, project=project, whole=known)[0]
+        for project, known in ((False, False), (False, True), (True, False))
+    )
+    assert (np.abs(rounded - np.round(numbers + 1000.3))[:, whole] < 1e-9).all()
+    assert (np.abs(plain - numbers)[:, whole] > 1000).all()
+    assert (clamped <= TABLE.numbers.max(0) + 1e-9).all()
+
+
 @pytest.mark.parametrize("outcome", [outcome for outcome in Outcome if not outcome.scored])
 def test_a_failed_attack_has_no_numbers(outcome: Outcome) -> None:
     claim = Claim(outcome=outcome, rows=np.zeros((1, ENCODER.layout.width)))

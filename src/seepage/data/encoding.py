@@ -131,22 +131,24 @@ class Encoder:
         return encoded
 
     def decode(
-        self, encoded: np.ndarray, statistics: Statistics, *, project: bool = True
+        self, encoded: np.ndarray, statistics: Statistics, *, project: bool = True, whole: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
         """Numbers (float64) and category codes of encoded rows.
 
         The category of a block is its largest entry in raw units, never the unknown slot. With ``project``
         the numbers are made valid too: clamped to the column's range and rounded where the column holds whole
-        numbers.
+        numbers. ``whole`` alone rounds and does not clamp.
         """
         layout = self.layout
         raw = encoded.astype(np.float64) * statistics.scale + statistics.shift
         numbers = raw[:, : layout.numeric]
+        if (project or whole) and layout.numeric:
+            integers = np.array([column.integer for column in self.schema.numeric])
+            numbers = np.where(integers, np.round(numbers), numbers)
         if project and layout.numeric:
             low = np.array([column.low for column in self.schema.numeric])
             high = np.array([column.high for column in self.schema.numeric])
-            whole = np.array([column.integer for column in self.schema.numeric])
-            numbers = np.clip(np.where(whole, np.round(numbers), numbers), low, high)
+            numbers = np.clip(numbers, low, high)
         codes = [
             raw[:, block.start : block.start + len(column.categories)].argmax(1)
             for block, column in zip(layout.blocks, self.schema.categorical, strict=True)

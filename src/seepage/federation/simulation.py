@@ -160,6 +160,7 @@ def known_space(population: Population, knowledge: Knowledge) -> Space:
     if knowledge.ranges:
         known["low"] = torch.tensor([column.low for column in columns])
         known["high"] = torch.tensor([column.high for column in columns])
+    if knowledge.ranges or knowledge.whole:
         known["integers"] = torch.tensor([column.integer for column in columns], dtype=torch.bool)
     return Space(layout=layout, standardised=population.encoder.standardise_onehot, **known)
 

@@ -132,7 +132,7 @@ class _Sheet:
         self.deviation = np.where(scale.deviation > 0, scale.deviation, 1.0)
         self._encoder: Encoder = truth.encoder
         self._statistics = truth.statistics
-        self._project = knowledge.ranges
+        self._knowledge = knowledge
         self._matching = matching
         encoded = self.encode(truth.rows.numbers, truth.rows.codes)
         self._true = Side(encoded, encoded, truth.rows.numbers, truth.rows.codes)
@@ -144,7 +144,8 @@ class _Sheet:
 
     def side(self, raw: np.ndarray) -> Side:
         """Claimed inputs, and the rows they stand for."""
-        numbers, codes = self._encoder.decode(raw, self._statistics, project=self._project)
+        known = self._knowledge
+        numbers, codes = self._encoder.decode(raw, self._statistics, project=known.ranges, whole=known.whole)
         return Side(raw, self.encode(numbers, codes), numbers, codes)
 
     def order(self, side: Side, matching: MatchingName | None = None) -> np.ndarray:

@@ -92,11 +92,13 @@ class Knowledge:
     Args:
         labels: the labels of the attacked rows are known.
         ranges: the valid range of every number, and which are whole, are known.
+        whole: which numbers are whole is known, without their ranges.
         statistics: the clients scale with pooled statistics that the server knows, not with their own.
     """
 
     labels: bool = True
     ranges: bool = False
+    whole: bool = False
     statistics: bool = False
 
 
@@ -169,6 +171,9 @@ class Observation:
             unknown.append("The clients' own means and deviations, with which they scale their numbers.")
         (unknown if self.labels is None else knows).append("The labels of the attacked rows.")
         ranges = "The range of every number, and which are whole numbers."
+        if self.space.low is None and self.space.integers is not None:
+            knows.append("Which numbers are whole.")
+            ranges = "The range of every number."
         (unknown if self.space.low is None else knows).append(ranges)
         return ThreatModel(
             adversary=(

@@ -87,7 +87,10 @@ def make_protocol(settings: RowsSettings, batch_size: int) -> FederatedProtocol:
 def knowledge_of(settings: RowsSettings) -> Knowledge:
     """What the attacker is given."""
     return Knowledge(
-        labels=settings.labels_known, ranges=settings.ranges_known, statistics=not settings.local_statistics
+        labels=settings.labels_known,
+        ranges=settings.ranges_known,
+        whole=settings.whole_known,
+        statistics=not settings.local_statistics,
     )
 
 

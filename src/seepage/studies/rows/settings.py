@@ -65,6 +65,13 @@ class RowsSettings(Settings):
         bool, Option(help="The attacker does not know the labels.", group=ATTACKS, off="--labels-unknown")
     ] = True
     ranges_known: Annotated[bool, Option(help="The attacker knows the range of every number.", group=ATTACKS)] = False
+    whole_known: Annotated[
+        bool,
+        Option(
+            help="The attacker knows which numbers are whole, as it does with --ranges-known, but no ranges.",
+            group=ATTACKS,
+        ),
+    ] = False
     local_statistics: Annotated[
         bool,
         Option(
@@ -154,6 +161,8 @@ class RowsSettings(Settings):
                     raise InputError(f"The setting {name!r} belongs to the protocol fedavg; this is fedsgd.")
         if self.only_local_rows and self.local_rows == "all":
             raise InputError("The setting 'only_local_rows' needs a number of local rows; they are all.")
+        if self.ranges_known and self.whole_known:
+            raise InputError("Who knows the ranges knows which numbers are whole: leave --whole-known out.")
         if self.partition != "column" and self.partition_column is not None:
             raise InputError("A partition column needs the partition 'column' (--partition column).")
         if self.partition == "column" and self.clients is not None:

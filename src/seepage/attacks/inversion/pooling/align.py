@@ -88,11 +88,12 @@ def _projected(rows: np.ndarray, space: Space, raw: bool) -> tuple[np.ndarray, n
     """Numbers in the units of inputs, valid if ranges are known, and the category of every block."""
     layout = space.layout
     numbers = rows[:, : layout.numeric].astype(np.float64)
-    if space.low is not None and space.high is not None and space.shift is not None and space.scale is not None:
+    if space.integers is not None and space.shift is not None and space.scale is not None:
         shift, scale = (each[: layout.numeric].numpy() for each in (space.shift, space.scale))
         valid = numbers * scale + shift
-        whole = np.zeros(layout.numeric, dtype=bool) if space.integers is None else space.integers.numpy()
-        valid = np.clip(np.where(whole, np.round(valid), valid), space.low.numpy(), space.high.numpy())
+        valid = np.where(space.integers.numpy(), np.round(valid), valid)
+        if space.low is not None and space.high is not None:
+            valid = np.clip(valid, space.low.numpy(), space.high.numpy())
         numbers = (valid - shift) / scale
     if not raw and space.shift is not None and space.scale is not None:  # free blocks are inputs
         rows = rows * space.scale.numpy() + space.shift.numpy()
