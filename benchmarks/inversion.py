@@ -10,6 +10,10 @@ The profiling study: its attack on 10 clients at once, small MLP (123 inputs) an
 vectorised as the study's public code is: one vmap over clients of the gradient of the matching loss, a fresh call for
 every step. `study_seconds` are the seconds per 1,000 steps of that public code on one core of another machine, for
 orientation.
+
+FT-Transformer: `ft_speedup` is one slope of that attack by its written-out passes (`models/four_passes.py`) against the
+same by automatic differentiation of the recorded gradient, which was the engine's way before. Both are timed in turn,
+on processor time of one thread, and the fastest of each counts. `ft_speedup_compiled` is both through torch.compile.
 """
 
 from __future__ import annotations
@@ -26,11 +30,15 @@ from torch.nn import functional
 
 from seepage._core import Streams, silent
 from seepage.attacks.inversion import Inversion, gradient_matching, tableak
-from seepage.attacks.inversion.stepping import recorded_step
+from seepage.attacks.inversion.by_hand import ByHand
+from seepage.attacks.inversion.replay import PlainGradient, Problem
+from seepage.attacks.inversion.stepping import recorded_step, stacked
 from seepage.data.request import Request
 from seepage.data.source import open_source
 from seepage.federation import AttackPoint
 from seepage.metrics import Evaluator, Reference
+from seepage.models import linear_calls, record
+from seepage.models.traced import leaves
 from seepage.observation import Observation
 from seepage.results import ALL_COLUMNS, ATTACK, Measure
 from seepage.studies.rows.making import knowledge_of, train
@@ -92,7 +100,41 @@ def main() -> None:
         )
         for (model, batch), seconds in STUDY.items()
     }
+    result |= transformer(rounds=10 if options.quick else 40, compile_too=not (options.no_compile or options.quick))
     print(json.dumps(result, indent=2))
+
+
+class Before(PlainGradient):
+    """The engine's way before the passes of the FT-Transformer were written out, with torch's own LayerNorm."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self._learner = problem.scene.learner
+        self._calls = linear_calls(self._learner, problem.scene.space.layout.width)
+
+
+def transformer(batch: int = 8, *, rounds: int, compile_too: bool) -> dict[str, float]:
+    """One slope for ten clients, before and now, in milliseconds: what 1,000 steps take in seconds."""
+    observations = clients_of("ft_transformer", batch)
+    attack = gradient_matching()
+    problem = attack.problem(attack.scene(observations))
+    x = torch.randn(len(observations), 1, batch, observations[0].layout.width)
+    arguments = x, *stacked(observations)
+    inputs = leaves(arguments)
+    result: dict[str, float] = {}
+    with torch.no_grad():
+        recorded = {name: record(way(problem), *arguments) for name, way in (("before", Before), ("now", ByHand))}
+        for kind in ("", "_compiled") if compile_too else ("",):
+            ways = {name: torch.compile(way, dynamic=False) if kind else way for name, way in recorded.items()}
+            times: dict[str, list[float]] = {name: [] for name in ways}
+            for _ in range(rounds):
+                for name, way in ways.items():
+                    begin = time.thread_time()
+                    way(*inputs)
+                    times[name].append(time.thread_time() - begin)
+            result |= {f"ft_milliseconds_{name}{kind}": min(each) * 1000 for name, each in times.items()}
+            result[f"ft_speedup{kind}"] = min(times["before"]) / min(times["now"])
+    return result
 
 
 STUDY = {("mlp", 8): 8.3, ("mlp", 32): 9.4, ("ft_transformer", 1): 152.0, ("ft_transformer", 8): 233.0}
@@ -100,10 +142,7 @@ STUDY = {("mlp", 8): 8.3, ("mlp", 32): 9.4, ("ft_transformer", 1): 152.0, ("ft_t
 
 def matching(model: str, batch: int, study: float, *, quick: bool, compile_too: bool) -> dict[str, float]:
     """The profiling study's attack on ten clients: seconds per 1,000 steps, ours and the vectorised reference."""
-    settings = RowsSettings(models=(model,), batch_sizes=(batch,), attack_points=("initialized",), exposure=0)
-    source = open_source(Request(data="adult", fallback="clinic"))
-    trace, _ = train(source, settings, model, "none", batch, Streams(SEED), silent)
-    observations = trace.points[0].observations
+    observations = clients_of(model, batch)
     steps = (150 if quick else 500) if model == "mlp" else (6 if quick else 15)
     ours = seconds_per_step(replace(gradient_matching(), compile="no"), observations, steps=steps)
     theirs = vectorised_seconds_per_step(observations, steps=steps)
@@ -118,6 +157,14 @@ def matching(model: str, batch: int, study: float, *, quick: bool, compile_too: 
         "study_seconds": study,
         "ratio_to_study": study / (ours * 1000),
     }
+
+
+def clients_of(model: str, batch: int) -> tuple[Observation, ...]:
+    """Updates of the study's ten clients before training."""
+    settings = RowsSettings(models=(model,), batch_sizes=(batch,), attack_points=("initialized",), exposure=0)
+    source = open_source(Request(data="adult", fallback="clinic"))
+    trace, _ = train(source, settings, model, "none", batch, Streams(SEED), silent)
+    return trace.points[0].observations
 
 
 def vectorised_seconds_per_step(observations: tuple[Observation, ...], steps: int) -> float:

@@ -11,6 +11,7 @@ from seepage.models.factors import (
     linear_calls,
     parameter_name,
 )
+from seepage.models.ft_passes import FTPasses, has_passes, regrouped
 from seepage.models.ft_transformer import FTTransformer
 from seepage.models.functional import (
     Learner,
@@ -23,6 +24,7 @@ from seepage.models.functional import (
 )
 from seepage.models.linear import Linear
 from seepage.models.mlp import MLP, small_mlp, tableak_mlp
+from seepage.models.plain_norm import twice_differentiable
 from seepage.models.resnet import ResNet
 from seepage.models.tabnet import TabNet
 from seepage.models.traced import Traced, record
@@ -30,6 +32,7 @@ from seepage.models.traced import Traced, record
 __all__ = [
     "MLP",
     "Architecture",
+    "FTPasses",
     "FTTransformer",
     "Factors",
     "Learner",
@@ -43,6 +46,7 @@ __all__ = [
     "factored_gradient",
     "fitting_threads",
     "has_input_path",
+    "has_passes",
     "layer_inputs",
     "linear_calls",
     "make_learner",
@@ -51,9 +55,11 @@ __all__ = [
     "parameter_name",
     "pullback",
     "record",
+    "regrouped",
     "scoped_randomness",
     "small_mlp",
     "tableak_mlp",
     "tokens_of",
+    "twice_differentiable",
     "unflattened",
 ]

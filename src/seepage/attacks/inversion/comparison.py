@@ -30,12 +30,13 @@ Pulled = tuple[Factors, Parameters]
 class Compared:
     """One layer, or several as one: its two numbers (observations, restarts), and the way back.
 
-    ``pull`` takes slopes of anything by the two numbers (obs, runs, 1, 1) to slopes by the factors and tensors.
+    ``pull`` takes slopes of anything by the two numbers (obs, runs, 1, 1) to slopes by the factors and tensors; None
+    stands for a slope of 1 by the first.
     """
 
     dot: Tensor
     square: Tensor
-    pull: Callable[[Tensor, Tensor], Pulled]
+    pull: Callable[[Tensor | None, Tensor], Pulled]
 
 
 def layers_of(names: Iterable[str]) -> dict[str, list[str]]:
@@ -85,11 +86,12 @@ def _by_rows(layer: str, slopes: Tensor, inputs: Tensor, observed: Parameters) -
         dot = dot + flat_total(slopes.sum(-2) * bias[:, None])
         ours = ours + 1  # the bias is a weight of an input that is always 1
 
-    def pull(by_dot: Tensor, by_square: Tensor) -> Pulled:
+    def pull(by_dot: Tensor | None, by_square: Tensor) -> Pulled:
         back = _times(inputs, weight.transpose(-1, -2))
         back = back + bias[:, None, None] if bias is not None else back
         twice = 2 * by_square
-        slope = by_dot * back + (twice * ours) @ slopes, by_dot * rightward + (twice * theirs) @ inputs
+        back, right = (back, rightward) if by_dot is None else (by_dot * back, by_dot * rightward)
+        slope = back + (twice * ours) @ slopes, right + (twice * theirs) @ inputs
         return {layer: slope}, {}
 
     return Compared(dot, total(ours * theirs), pull)
@@ -112,9 +114,10 @@ def _by_tensors(
     if len(names) > 1 and sum(sizes) <= FLAT:  # few numbers in one tensor are fewer operations; many, a needless copy
         ours, theirs = [torch.cat(ours, -1)], [torch.cat(theirs, -1)]
 
-    def pull(by_dot: Tensor, by_square: Tensor) -> Pulled:
-        along, twice = by_dot[..., 0], 2 * by_square[..., 0]
-        parts: Sequence[Tensor] = [along * v + twice * u for u, v in zip(ours, theirs, strict=True)]
+    def pull(by_dot: Tensor | None, by_square: Tensor) -> Pulled:
+        twice = 2 * by_square[..., 0]
+        along = theirs if by_dot is None else [by_dot[..., 0] * v for v in theirs]
+        parts: Sequence[Tensor] = [torch.addcmul(v, u, twice) for u, v in zip(ours, along, strict=True)]
         parts = torch.split(parts[0], sizes, -1) if len(parts) < len(names) else parts
         by_name = {name: part.reshape(simulated[name].shape) for name, part in zip(names, parts, strict=True)}
         pulled: Factors = {}

@@ -21,10 +21,20 @@ import torch
 from torch import Tensor
 from torch.func import grad, vmap
 
-from seepage.attacks.inversion.comparison import compare
+from seepage.attacks.inversion.by_hand import ByHand
+from seepage.attacks.inversion.comparison import Compared, compare
 from seepage.attacks.inversion.objectives import Objective
 from seepage.attacks.inversion.priors import Prior, PriorScene
-from seepage.models import Parameters, factored_gradient, linear_calls, over_runs, pullback, unflattened
+from seepage.models import (
+    Parameters,
+    factored_gradient,
+    has_passes,
+    linear_calls,
+    over_runs,
+    pullback,
+    twice_differentiable,
+    unflattened,
+)
 
 Opened = tuple[Tensor, Tensor | None]  # inputs, and labels where they are variables too
 Opener = Callable[[Tensor], Opened]
@@ -52,13 +62,34 @@ class Problem:
     def evaluation(self, recorder: Recorder) -> Callable[..., tuple[Tensor, Tensor]]:
         """A function of (variables, parameters, observed, own, length, labels) to losses (obs, runs) and slopes."""
         if self.scene.exchange.protocol == "fedsgd":
-            return _Gradient(self)
+            # Layers are regrouped by hand, so an objective that looks at each one takes the general way.
+            written_out = has_passes(self.scene.learner) and not self.objective.layers
+            return ByHand(self) if written_out else PlainGradient(self)
         return _Training(self, recorder)
 
     def matched(
         self, factors: Any, dense: Parameters, observed: Parameters, own: Tensor, length: Tensor
     ) -> tuple[Tensor, Any, Parameters]:
         """Losses, and their slopes by the parts of the simulated update."""
+        losses, compared, by_dot, by_square = self._compared(factors, dense, observed, own, length)
+        slopes, tensors = _pulled(compared, by_dot, by_square, layered=self.objective.layers)
+        return losses, {name: slopes[name] for name in factors}, {name: tensors[name] for name in dense}
+
+    def matched_along(
+        self, factors: Any, dense: Parameters, observed: Parameters, own: Tensor, length: Tensor
+    ) -> tuple[Tensor, Any, Parameters, Tensor]:
+        """The same for an objective of the whole update, with slopes that are to be multiplied with the last result.
+
+        All of them have the slope by the inner product in them. Whoever goes on linearly multiplies once, at the end.
+        """
+        losses, compared, by_dot, by_square = self._compared(factors, dense, observed, own, length)
+        slopes, tensors = _pulled(compared, None, by_square / by_dot, layered=False)
+        return losses, slopes, tensors, by_dot[:, :, 0]
+
+    def _compared(
+        self, factors: Any, dense: Parameters, observed: Parameters, own: Tensor, length: Tensor
+    ) -> tuple[Tensor, list[Compared], Tensor, Tensor]:
+        """Losses, layers, and the losses' slopes by each layer's two numbers (obs, runs, layers, 1, 1)."""
         layered = self.objective.layers
         compared = compare(factors, dense, observed, layered=layered)
         dots = torch.stack([layer.dot for layer in compared], -1)
@@ -71,15 +102,7 @@ class Problem:
             return losses.sum(), losses
 
         (by_dot, by_square), losses = grad(objective, argnums=(0, 1), has_aux=True)(dots, squares)
-        by_dot, by_square = by_dot.float()[..., None, None], by_square.float()[..., None, None]
-        slopes: Any = {}
-        tensors: Parameters = {}
-        for index, layer in enumerate(compared):
-            place = index if layered else 0
-            more, others = layer.pull(by_dot[:, :, place], by_square[:, :, place])
-            slopes |= more
-            tensors |= others
-        return losses, {name: slopes[name] for name in factors}, {name: tensors[name] for name in dense}
+        return losses, compared, by_dot.float()[..., None, None], by_square.float()[..., None, None]
 
     def penalty(self, inputs: Tensor, parameters: Parameters) -> Tensor:
         """(obs, runs) how unlikely the rows are, by the priors."""
@@ -89,12 +112,27 @@ class Problem:
         return total
 
 
-class _Gradient:
-    """FedSGD."""
+def _pulled(
+    compared: Sequence[Compared], by_dot: Tensor | None, by_square: Tensor, *, layered: bool
+) -> tuple[Any, Parameters]:
+    """Slopes by the factors and tensors of all layers."""
+    slopes: Any = {}
+    tensors: Parameters = {}
+    for index, layer in enumerate(compared):
+        place = index if layered else 0
+        more, others = layer.pull(None if by_dot is None else by_dot[:, :, place], by_square[:, :, place])
+        slopes |= more
+        tensors |= others
+    return slopes, tensors
+
+
+class PlainGradient:
+    """FedSGD of any net: the gradient is differentiated automatically."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._calls = linear_calls(problem.scene.learner, problem.scene.space.layout.width)
+        self._learner = twice_differentiable(problem.scene.learner)
+        self._calls = linear_calls(self._learner, problem.scene.space.layout.width)
 
     def __call__(
         self, x: Tensor, parameters: Parameters, observed: Parameters, own: Tensor, length: Tensor, labels: Tensor
@@ -116,7 +154,7 @@ class _Gradient:
 
     def _over_runs(self, inputs: Tensor, parameters: Parameters, labels: Tensor) -> Any:
         def one(inputs: Tensor, parameters: Parameters, labels: Tensor) -> Any:
-            return factored_gradient(self._problem.scene.learner, self._calls, parameters, inputs, labels)
+            return factored_gradient(self._learner, self._calls, parameters, inputs, labels)
 
         return over_runs(one, inputs, parameters, labels, shared=self._problem.scene.shared)
 
