@@ -43,6 +43,7 @@ def test_the_noise_is_that_of_figures_4_to_7() -> None:
 @pytest.mark.parametrize("file", sorted(PROFILING.glob("*.toml")), ids=lambda file: file.stem)
 def test_every_plan_of_the_profiling_study_has_the_studys_own_set_up(file: Path) -> None:
     values = read_plan(file)
+    assert values["matching"] == "study"
     names = {spec.split(":")[0] for spec in values["attacks"]}
     assert "profiling" in names
     assert names <= {"profiling", "profiling_simplex", "exact"}
