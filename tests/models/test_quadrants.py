@@ -125,3 +125,12 @@ def test_the_attack_finds_what_the_workers_make_of_every_image_and_from_it_the_i
 def test_what_cannot_be_built_is_one_sentence(make: Callable[[], object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         make()
+
+
+def test_the_authors_two_convolutions_make_the_inputs_that_they_say() -> None:
+    settings = QuadrantNet(convolutions=2, activation="relu", channels=64, width=8)
+    assert settings.inputs == 4 * 4 * 4 * 128
+    net = settings.build(784, (), 10)
+    assert net(torch.rand(2, 784)).shape == (2, 10)
+    with pytest.raises(InputError, match="a worker has 1 or 2"):
+        QuadrantNet(convolutions=3)

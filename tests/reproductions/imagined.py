@@ -124,7 +124,7 @@ def _vertical(plan: Plan) -> Summary:
                            test_accuracy=HALF)
                 for batches in values["watch"]
             ]  # fmt: skip
-            metrics = dict.fromkeys(("psnr", "correlation", "emr"), HALF)
+            metrics = dict.fromkeys(("psnr", "psnr_tiles", "correlation", "emr"), HALF)
             cells.append(VerticalResult.model_validate(envelope(cell) | {"metrics": metrics, "curve": curve}))
     return VerticalSummary.model_validate(head("vertical") | {"cells": cells, "losses": losses})
 

@@ -2,7 +2,7 @@
 
 from seepage.metrics.latent import Quality, latent_quality, mean_quality
 from seepage.metrics.matching import MATCHINGS, l1_cost, match_rows
-from seepage.metrics.parties import ColumnsRead, binary_found, columns_read, label_leak_auc, psnr
+from seepage.metrics.parties import ColumnsRead, binary_found, columns_read, label_leak_auc, psnr, psnr_of_tiles
 from seepage.metrics.reconstruction import TOLERANCE, Evaluator, aligned
 from seepage.metrics.reference import Reference
 
@@ -22,4 +22,5 @@ __all__ = [
     "match_rows",
     "mean_quality",
     "psnr",
+    "psnr_of_tiles",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -192,6 +193,21 @@ def _mean(values: np.ndarray) -> float:
 def _few(classes: np.ndarray) -> str:
     shown = ", ".join(str(c) for c in classes[:4])
     return f"{shown}, ..." if len(classes) > 4 else shown
+
+
+def psnr_of_tiles(claimed: np.ndarray, true: np.ndarray, tiles: int) -> float:
+    """PSNR as CAFE's authors measure it: pixels are cut to 0 and 1, every tile of every picture has its own, and the
+    mean of those is told. A few pictures that are exact raise it far more than :func:`psnr`, which sees all pixels
+    together.
+
+    Args:
+        claimed, true: (pictures, pixels) square pictures.
+        tiles: parts of a picture, one for each worker.
+    """
+    side, across = math.isqrt(true.shape[1]), math.isqrt(tiles)
+    error = (np.clip(claimed, 0.0, 1.0).astype(np.float64) - true) ** 2
+    parts = error.reshape(len(true), across, side // across, across, side // across).mean(axis=(2, 4))
+    return float(np.mean(-10 * np.log10(np.maximum(parts, 1e-12))))
 
 
 def psnr(claimed: np.ndarray, true: np.ndarray, peak: float = 1.0) -> float:

@@ -38,11 +38,14 @@ class QuadrantNet:
     fully connected layers of its own (256, 64, 10), and one layer on top: the 1,024 are four times 256. Here one
     convolution is enough to need step III of the attack, and the first fully connected layer sees all workers, as in
     the paper's algorithms. The activations are smooth, which helps an attack that descends; the authors' are ReLU.
+    With ``convolutions=2:activation=relu:channels=64`` the local parts are the authors': 5 x 5, padding 2, each
+    followed by max pooling of 2, the second with twice the maps; a tile of 14 becomes 4 x 4 x 128.
 
     Args:
         workers: 1, 4 or 16.
         width: outputs of the first fully connected layer (d2).
-        channels: maps of every worker.
+        channels: maps of every worker (of the first convolution).
+        convolutions: 1 (with stride 2) or 2 (each with max pooling).
         activation: after the convolution and after the first layer: ``sigmoid``, ``softplus`` or ``relu``.
         binary_outputs: 1 for a logit, 2 for two softmax classes.
 
@@ -58,6 +61,7 @@ class QuadrantNet:
     width: int = 1024
     channels: int = 8
     activation: Smoothness = "sigmoid"
+    convolutions: int = 1
     binary_outputs: int = 1
 
     encoding: ClassVar[Literal["onehot", "ordinal"]] = "onehot"
@@ -67,6 +71,8 @@ class QuadrantNet:
             raise InputError(f"There are {self.workers} workers; an image is cut for 1, 4 or 16.")
         if self.width < 1 or self.channels < 1:
             raise InputError(f"Width {self.width} and {self.channels} channels cannot be built; both are at least 1.")
+        if self.convolutions not in (1, 2):
+            raise InputError(f"There are {self.convolutions} convolutions; a worker has 1 or 2.")
         if self.activation not in _ACTIVATIONS:
             raise unknown_name("activation", self.activation, get_args(Smoothness))
 
@@ -74,7 +80,9 @@ class QuadrantNet:
     def inputs(self) -> int:
         """Inputs of the first fully connected layer (d1)."""
         side = SIDE // math.isqrt(self.workers)
-        return self.workers * self.channels * math.ceil(side / STRIDE) ** 2
+        for _ in range(self.convolutions):
+            side = math.ceil(side / STRIDE)
+        return self.workers * self.channels * self.convolutions * side**2
 
     def build(self, numeric: int, sizes: tuple[int, ...], outputs: int) -> nn.Module:
         """The net for flat images."""
@@ -90,17 +98,33 @@ class Quadrants(nn.Module):
 
     def __init__(self, settings: QuadrantNet, outputs: int) -> None:
         super().__init__()
-        workers, maps = settings.workers, settings.workers * settings.channels
-        # Groups: every worker has weights of its own, and all are computed in one call.
-        convolution = nn.Conv2d(workers, maps, KERNEL, stride=STRIDE, padding=KERNEL // 2, groups=workers)
         activation = _ACTIVATIONS[settings.activation]
-        self.front = nn.Sequential(Tiles(workers), convolution, activation(), nn.Flatten())
+        local = _one_convolution(settings) if settings.convolutions == 1 else _two_convolutions(settings)
+        self.front = nn.Sequential(Tiles(settings.workers), *local, nn.Flatten())
         self.first = nn.Linear(settings.inputs, settings.width)
         self.rest = nn.Sequential(activation(), nn.Linear(settings.width, outputs))
 
     def forward(self, x: Tensor) -> Tensor:
         outputs: Tensor = self.rest(self.first(self.front(x)))
         return outputs
+
+
+def _one_convolution(settings: QuadrantNet) -> list[nn.Module]:
+    """Groups: every worker has weights of its own, and all are computed in one call."""
+    workers, maps = settings.workers, settings.workers * settings.channels
+    convolution = nn.Conv2d(workers, maps, KERNEL, stride=STRIDE, padding=KERNEL // 2, groups=workers)
+    return [convolution, _ACTIVATIONS[settings.activation]()]
+
+
+def _two_convolutions(settings: QuadrantNet) -> list[nn.Module]:
+    """As in the authors' code: activation, then max pooling that keeps the last odd line."""
+    layers: list[nn.Module] = []
+    maps = settings.workers
+    for wider in (settings.channels, 2 * settings.channels):
+        convolution = nn.Conv2d(maps, settings.workers * wider, KERNEL, padding=KERNEL // 2, groups=settings.workers)
+        layers += [convolution, _ACTIVATIONS[settings.activation](), nn.MaxPool2d(2, ceil_mode=True)]
+        maps = settings.workers * wider
+    return layers
 
 
 class Tiles(nn.Module):

@@ -28,6 +28,8 @@ class VerticalScene:
         space: how columns become inputs, as far as the server knows.
         fixed: the weights stay as they are; otherwise every update comes with the weights it was computed at.
         moments: every update comes with the batch statistics of a BatchNorm.
+        batches: how many there will be; 0 if it is not said.
+        workers: parts that a picture is cut into, one for each worker; 0 for tables.
     """
 
     learner: Learner
@@ -36,6 +38,8 @@ class VerticalScene:
     space: Space
     fixed: bool = True
     moments: bool = False
+    batches: int = 0
+    workers: int = 0
 
     def describe(self) -> ThreatModel:
         """Who stands here, what it will be shown, and what it knows before, as sentences."""

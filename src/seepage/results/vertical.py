@@ -21,13 +21,16 @@ class CurvePoint(Facts):
 
     batches: int
     psnr: Annotated[Interval | None, Field(description="of the rows that were claimed by then; null if none")] = None
+    psnr_tiles: Annotated[
+        Interval | None, Field(description="the same as CAFE's authors measure it; null for tables")
+    ] = None
     train_loss: Annotated[Interval | None, Field(description="on the rows of all people")] = None
     test_accuracy: Annotated[Interval | None, Field(description="on rows of other people; null if there are none")] = (
         None
     )
 
 
-CURVE = ("psnr", "train_loss", "test_accuracy")
+CURVE = ("psnr", "psnr_tiles", "train_loss", "test_accuracy")
 
 
 def on_curve(batches: int, metric: str) -> Measure:
@@ -37,7 +40,9 @@ def on_curve(batches: int, metric: str) -> Measure:
 
 class VerticalResult(RowNumbers):
     """One (data set, model, people, batch size, batches, attack point, attack, defence). ``metrics`` holds, beside
-    those of rows, ``psnr`` and ``correlation`` (with the true rows: numbers in other units can be scaled back)."""
+    those of rows, ``psnr`` (of all that was claimed together), for pictures ``psnr_tiles`` (cut to 0 and 1, the mean
+    over pictures and workers' parts, as CAFE's authors measure it), and ``correlation`` (with the true rows: numbers in
+    other units can be scaled back)."""
 
     model: str
     people: Annotated[int, Field(description="aligned rows at the workers")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import assume, example, given, settings
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from seepage._core import InputError, Outcome, Streams
-from seepage.attacks.vertical.cafe import Cafe, CafeState
+from seepage.attacks.vertical.cafe import Cafe, CafeState, _variation
 from seepage.attacks.vertical.closed_form import ClosedForm
 from seepage.data import Layout
 from seepage.federation.vertical.shared import SharedLayers
@@ -197,3 +199,34 @@ def test_it_is_not_called_ok_while_the_weights_move() -> None:
     still = recovered(scene, updates(scene, x, y, 60))
     assert still.fits
     assert still.claims(scene)[0].outcome is Outcome.OK
+
+
+def test_nested_loops_go_on_when_a_step_had_its_share_of_the_batches() -> None:
+    """FINDINGS C3: without a cap the first step never ended, and no picture was ever fitted."""
+    scene, x, y = world(12, 5, 30, 4)
+    attacker = Cafe(mode="nested", cap=5).start(scene, Streams(0))
+    stages = []
+    for update in updates(scene, x, y, 12):
+        attacker.see(update)
+        stages.append(attacker.stage)
+    assert stages == [1] * 4 + [2] * 5 + [3] * 3
+    told = replace(scene, batches=12)
+    assert Cafe(mode="nested").start(told, Streams(0))._cap == 4
+
+
+def test_total_variation_is_that_of_the_workers_parts() -> None:
+    """FINDINGS C2: the threshold is for tiles; that of whole pictures is four times as large, and never reached."""
+    picture = torch.zeros(1, 16)
+    picture[0, [0, 1, 4, 5]] = 1.0  # the upper left of four tiles is white: no worker sees an edge
+    assert float(_variation(picture, 4, 4)) == 0
+    assert float(_variation(picture, 4, 1)) == 4
+
+
+def test_step_two_by_adam_comes_nearer_to_the_weight_gradient() -> None:
+    scene, x, y = world(12, 5, 30, 4)
+    attacker = Cafe(second="adam", rate_two=1e-2).start(scene, Streams(0))
+    seen = updates(scene, x, y, 400)
+    for update in seen:
+        attacker.see(update)
+    far = [float((each - x).abs().mean()) for each in (Cafe().start(scene, Streams(0)).inputs, attacker.inputs)]
+    assert far[1] < far[0]

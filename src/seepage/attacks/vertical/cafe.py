@@ -7,6 +7,7 @@ single loop runs one update of each for every batch, so it works while the model
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -21,6 +22,7 @@ from seepage.observation.vertical import Recovery, VerticalScene, VerticalUpdate
 
 Mode = Literal["single", "nested"]
 Match = Literal["squared", "cosine", "gaussian"]
+LONGEST = 8_000  # batches of a step of the nested loops, where it is not known how many there will be
 SWITCH_ONE, SWITCH_TWO = 1e-9, 5e-9  # losses at which the nested loops go on to the next step (Table 5)
 
 
@@ -28,22 +30,24 @@ SWITCH_ONE, SWITCH_TWO = 1e-9, 5e-9  # losses at which the nested loops go on to
 class Cafe:
     """Recover data from vertical gradients by descent.
 
-    Published weights are those of Table 9 for MNIST. NOTE[DIFF] the optimiser of the paper is not named. Steps I and II
-    are least squares, for which SGD has a natural step: the rate here is the share of the step that would meet a batch
-    exactly; 0.8 is the paper's 0.01 for batches of 40. Step III uses Adam that moves a row only when it is in the
-    batch; where Adam runs over all rows, what a row was taught goes on moving it between its batches, about five times
-    as far: 0.05 here is the paper's 0.01.
+    Published weights are those of Table 9 for MNIST. NOTE[DIFF] the paper does not name its optimisers; the authors'
+    code has SGD at 5e-3 for step I, and Adam at 1e-2 for steps II and III, that moves a row only when it is in the
+    batch (``cafe_paper``). Steps I and II are least squares, for which SGD has a natural step: here the rate is the
+    share of the step that would meet a batch exactly, and step III takes a rate of 0.05, as all competitors do.
 
     Args:
         mode: ``single`` loop or ``nested`` loops.
         alpha, beta, gamma: weights of the gradients' distance, of total variation and of the distance to step II.
-        xi: total variation below this is not punished.
+        xi: total variation below this is not punished; it is that of the workers' parts of a picture, on average.
         match: distance of gradients; with gamma = beta = 0 this is DLG (squared), cosine matching or SAPAG (gaussian).
         norms: weight of the distance between mean and variance of the first layer's inputs and those that a BatchNorm
             told (GradInversion's regulariser).
         consistency: group consistency: weight of the distance to the mean of ``seeds`` simultaneous recoveries.
         seeds: how many.
-        rate_one, rate_two: share of a full step in steps I and II.
+        rate_one, rate_two: share of a full step in steps I and II; with ``second`` = ``adam`` the rate of Adam.
+        second: step II by ``share`` of a full step, or by ``adam`` as the authors have it.
+        cap: batches after which nested loops go on to the next step at the latest (T of Algorithm 3); 0 for a third of
+            those that will be seen.
         rate: of Adam in step III.
         image: side of square pictures, for total variation; 0 for tables.
         steps: use steps I and II at all; the competitors do not.
@@ -70,6 +74,8 @@ class Cafe:
     rate: float = 5e-2
     image: int = 0
     steps: bool = True
+    second: Literal["share", "adam"] = "share"
+    cap: int = 0
 
     def __post_init__(self) -> None:
         if min(self.alpha, self.beta, self.gamma, self.xi, self.norms, self.consistency) < 0 or self.seeds < 1:
@@ -118,7 +124,11 @@ class CafeState:
         self.labels = torch.rand(settings.seeds, rows, max(classes, 2), generator=generator)
         self._data_adam = _Adam(settings.rate, torch.zeros_like(self.data), torch.zeros_like(self.data))
         self._label_adam = _Adam(settings.rate, torch.zeros_like(self.labels), torch.zeros_like(self.labels))
+        moments = torch.zeros(2, 1, *self.inputs.shape)
+        self._input_adam = _Adam(settings.rate_two, moments[0], moments[1])
         self._has_front = has_front(scene)
+        self._cap = settings.cap or scene.batches // 3 or LONGEST
+        self._begun = 0
         self.stage = 1
         self.seen = 0
 
@@ -132,13 +142,18 @@ class CafeState:
         nested = settings.mode == "nested" and settings.steps
         if settings.steps:
             if not nested or self.stage == 1:
-                loss = self._first(update)
-                self.stage = 2 if nested and loss < SWITCH_ONE else self.stage
-            if not nested or self.stage == 2:
-                loss = self._second(update)
-                self.stage = 3 if nested and loss < SWITCH_TWO else self.stage
+                self._next(nested, self._first(update) < SWITCH_ONE)
+            elif self.stage == 2:
+                self._next(nested, self._second(update) < SWITCH_TWO)
+            if not nested:
+                self._second(update)
         if self._fronted and (not nested or self.stage == 3):
             self._third(update)
+
+    def _next(self, nested: bool, fitted: bool) -> None:
+        """Nested loops go on to the next step when one fits, or when it had its share of the batches."""
+        if nested and (fitted or self.seen - self._begun >= self._cap):
+            self.stage, self._begun = self.stage + 1, self.seen
 
     @property
     def _fronted(self) -> bool:
@@ -157,6 +172,9 @@ class CafeState:
         """Step II: the same for inputs and the weight gradient."""
         rows, slopes = update.rows, self.slopes[update.rows]
         miss = slopes.T @ self.inputs[rows] - len(rows) * update.gradient[self._scene.weight]  # (outputs, inputs)
+        if self._settings.second == "adam":
+            self._input_adam.step(self.inputs[None], rows, 2 * (slopes @ miss)[None])
+            return float(miss.square().mean())
         largest = torch.linalg.eigvalsh(slopes @ slopes.T)[-1].clamp(min=1e-30)
         self.inputs[rows] -= self._settings.rate_two / largest * (slopes @ miss)
         return float(miss.square().mean())
@@ -174,7 +192,7 @@ class CafeState:
                 own = scene.learner.gradient(update.parameters, x, _as_targets(scene, y))
                 total = total + settings.alpha * _distance(own, update.gradient, settings.match)
             if settings.beta and settings.image:
-                rough = _variation(x, settings.image)
+                rough = _variation(x, settings.image, max(1, scene.workers))
                 total = total + settings.beta * torch.where(rough > settings.xi, rough, torch.zeros_like(rough))
             if (settings.gamma and settings.steps) or settings.norms:
                 front = layer_inputs(scene.learner, [scene.first], update.parameters, x)[0]
@@ -224,9 +242,11 @@ def _distance(own: Parameters, seen: Parameters, match: Match) -> Tensor:
     return 1 - torch.exp(-far / size.clamp(min=1e-30)) if match == "gaussian" else far
 
 
-def _variation(x: Tensor, side: int) -> Tensor:
-    """Mean total variation of the pictures of a batch."""
-    pictures = x.reshape(-1, side, side)
+def _variation(x: Tensor, side: int, tiles: int) -> Tensor:
+    """Mean total variation of the parts of a batch's pictures: no worker sees across the edges of its own."""
+    across = math.isqrt(tiles)
+    cut = x.reshape(-1, across, side // across, across, side // across)
+    pictures = cut.transpose(2, 3).reshape(-1, side // across, side // across)
     down, right = pictures[:, 1:] - pictures[:, :-1], pictures[:, :, 1:] - pictures[:, :, :-1]
     mean: Tensor = (down.abs().sum((1, 2)) + right.abs().sum((1, 2))).mean()
     return mean

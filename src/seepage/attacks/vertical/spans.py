@@ -22,7 +22,7 @@ from seepage._core import NotApplicable, Progress, Streams, silent
 from seepage.attacks.vertical.front import has_front, read_behind
 from seepage.attacks.vertical.intersect import ASKED, IN, MOST, common
 from seepage.attacks.vertical.span import Span
-from seepage.attacks.vertical.span_fit import fit_to_spans
+from seepage.attacks.vertical.span_fit import enough_batches, fit_to_spans
 from seepage.models import linear_calls
 from seepage.observation import Claim
 from seepage.observation.vertical import Recovery, VerticalScene, VerticalUpdate
@@ -31,7 +31,7 @@ DRAWN = Streams(0)  # nothing is drawn
 ROUNDING = 1e-7  # of the largest singular value: below this a direction is float32's rounding
 FIRM = 1e-4  # singular values from here on give directions to a thousandth: nobody is missing in such a batch
 ONE = 0.1  # how far an entry of a category may be from 0 or 1
-ENOUGH = 8  # batches of everyone that are kept behind local parts, where each costs a convolution per step
+SPARE = 2  # batches of everyone beyond those that are fitted behind local parts, of which the clearest are taken
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +85,7 @@ class SpanReader:
         """Take one batch."""
         update.check(self._scene)
         self.seen += 1
-        if self._front and int(self._times[update.rows].min()) >= ENOUGH:
+        if self._front and int(self._times[update.rows].min()) >= enough_batches(self._scene) + SPARE:
             return
         gradient = update.gradient[self._scene.weight].double()
         if self._scene.bias is not None:

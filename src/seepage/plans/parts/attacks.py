@@ -187,7 +187,7 @@ ROWS = (
     ),
 )
 
-_plain = partial(Cafe, steps=False, rate=1e-2, alpha=1.0, gamma=0.0)  # a competitor: CAFE's engine without its steps
+_plain = partial(Cafe, steps=False, alpha=1.0, gamma=0.0)  # a competitor: CAFE's engine and rate, without its steps
 
 VERTICAL = (
     Part(
@@ -219,6 +219,14 @@ VERTICAL = (
         make=Cafe,
         works_on=("vertical",),
         about="CAFE's three steps by descent, in a single loop.",
+        needs=_BATCHES,
+        paper=_CAFE,
+    ),
+    Part(
+        name="cafe_paper",
+        make=partial(Cafe, second="adam", rate_one=0.4, rate_two=1e-2, rate=1e-2),
+        works_on=("vertical",),
+        about="CAFE with its authors' optimisers: SGD at 5e-3 (batches of 40) in step I, Adam at 1e-2 in II and III.",
         needs=_BATCHES,
         paper=_CAFE,
     ),

@@ -26,15 +26,15 @@ def read_until(result: PlanResult) -> Iterator[Comparison]:
     """The batches until the mean PSNR reaches the table's bar, for each attack."""
     bar = result.table.until[1 if result.less else 0]
     for cell in _cells(result):
-        reached = [point.batches for point in cell.curve if point.psnr is not None and point.psnr.mean >= bar]
+        reached = [point.batches for point in cell.curve if (told := _told(point)) is not None and told.mean >= bar]
         beside = result.beside(cell, "iterations", told={"stop_psnr": f"{bar:g}"})
         number = Interval(float(reached[0]), None, None) if reached else None
         made = result.compare(cell, "iterations", number, beside)
         differs = (*made.differs, f"until {bar:g} dB")
         last = cell.curve[-1] if cell.curve else None
         reason = ""
-        if not reached and last is not None and last.psnr is not None:
-            reason = f"{bar:g} dB were not reached: {last.psnr.mean:.1f} dB after {last.batches:,} batches."
+        if not reached and last is not None and (told := _told(last)) is not None:
+            reason = f"{bar:g} dB were not reached: {told.mean:.1f} dB after {last.batches:,} batches."
         yield made.model_copy(update={"differs": differs, "reason": reason})
 
 
@@ -58,4 +58,9 @@ def _cells(result: PlanResult) -> list[VerticalResult]:
 
 
 def _on(point: CurvePoint, metric: str) -> Interval | None:
-    return {"psnr": point.psnr, "train_loss": point.train_loss, "test_accuracy": point.test_accuracy}.get(metric)
+    return {"psnr": _told(point), "train_loss": point.train_loss, "test_accuracy": point.test_accuracy}.get(metric)
+
+
+def _told(point: CurvePoint) -> Interval | None:
+    """PSNR as the authors measure it, where there are pictures."""
+    return point.psnr_tiles or point.psnr

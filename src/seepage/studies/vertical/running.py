@@ -10,13 +10,13 @@ from pydantic import JsonValue
 
 from seepage.data import Table
 from seepage.federation import Truth
-from seepage.metrics import Evaluator, Reference, psnr
+from seepage.metrics import Evaluator, Reference, psnr, psnr_of_tiles
 from seepage.models import Parameters
 from seepage.observation import Claim, Knowledge
 from seepage.observation.vertical import VerticalScene
 from seepage.plans import registry
 from seepage.results import ALL_COLUMNS, ATTACK, Measure, Record, VerticalCell
-from seepage.results.vertical import Losses, on_curve
+from seepage.results.vertical import CURVE, Losses, on_curve
 from seepage.studies.study import Found, Work
 from seepage.studies.vertical.settings import VerticalSettings
 from seepage.studies.vertical.watching import Watcher
@@ -88,20 +88,20 @@ def _look(number: int, parameters: Parameters, workers: Workers, watchers: Mappi
         if accuracy is not None:
             watcher.curve[on_curve(number, "test_accuracy")] = accuracy
         likeness = _likeness(watcher.so_far(), workers)
-        if likeness is not None:
-            watcher.curve[on_curve(number, "psnr")] = likeness[0]
+        watcher.curve |= {on_curve(number, name): likeness[name] for name in likeness if name in CURVE}
 
 
-def _likeness(claim: Claim, workers: Workers) -> tuple[float, float] | None:
-    """PSNR of the rows that are claimed, and their correlation with the true ones; None where nothing can be said."""
+def _likeness(claim: Claim, workers: Workers) -> dict[str, float]:
+    """PSNR of the rows that are claimed, and their correlation with the true ones; nothing where it cannot be said."""
     if claim.rows is None or claim.determined is None or not claim.ordered or workers.defense.renumbers:
-        return None
+        return {}
     told = claim.determined
     read, true = claim.rows[told], workers.x.numpy()[told]
     # Numbers in other units are still the rows: a server that knows their range scales them back.
     varied = min(float(read.std()), float(true.std())) > 0
     correlation = float(np.corrcoef(read.ravel(), true.ravel())[0, 1]) if varied else 0.0
-    return psnr(read, true), correlation
+    found = {"psnr": psnr(read, true), "correlation": correlation}
+    return found | ({"psnr_tiles": psnr_of_tiles(read, true, workers.tiles)} if workers.tiles else {})
 
 
 def _cell(work: Work, attack: str) -> VerticalCell:
@@ -147,9 +147,7 @@ def _record(
         own = replace(claim, ordered=False) if renumbered else claim
         evaluator = Evaluator(training=Reference.of(workers.truth.rows), draws=2)
         values = evaluator(own, workers.truth, Knowledge(labels=False), workers.streams.numpy("baselines"))
-        likeness = _likeness(claim, workers)
-        if likeness is not None:
-            values[Measure(ATTACK, ALL_COLUMNS, "psnr")], values[Measure(ATTACK, ALL_COLUMNS, "correlation")] = likeness
+        values |= {Measure(ATTACK, ALL_COLUMNS, name): value for name, value in _likeness(claim, workers).items()}
         values[Measure(ATTACK, ALL_COLUMNS, "determined")] = float(claim.determined.mean())
         values |= watcher.curve
     people = len(workers.x)

@@ -49,6 +49,7 @@ class Workers:
 
     Args:
         test: rows of other people, encoded, and their classes; None where there are none.
+        tiles: parts of a picture, one for each worker; 0 for tables.
         looks: batches after which it is looked how far the model is.
     """
 
@@ -61,6 +62,7 @@ class Workers:
     streams: Streams
     batch_size: int
     batches: int
+    tiles: int
     looks: tuple[int, ...]
 
     @classmethod
@@ -83,6 +85,7 @@ class Workers:
             streams=streams,
             batch_size=choice.batch_size,
             batches=settings.batches_seen,
+            tiles=getattr(registry.make("model", choice.model, "vertical", settings.model_options), "workers", 0),
             looks=settings.watch or _evenly(settings.batches_seen),
         )
 
@@ -151,6 +154,8 @@ def make_scene(workers: Workers, settings: VerticalSettings, attacks: Iterable[o
         space=Space(layout=workers.truth.encoder.layout),
         fixed=not settings.moving,
         moments=any(isinstance(attack, Cafe) and attack.norms > 0 for attack in attacks),
+        batches=workers.batches,
+        workers=workers.tiles,
     )
 
 
