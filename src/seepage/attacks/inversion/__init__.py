@@ -2,7 +2,7 @@
 
 from seepage.attacks.inversion.dlg import dlg, dlg_lbfgs, idlg
 from seepage.attacks.inversion.engine import Inversion, Runs
-from seepage.attacks.inversion.fast import fast
+from seepage.attacks.inversion.fast import fast, fast_single
 from seepage.attacks.inversion.gradient_matching import gradient_matching, gradient_matching_simplex
 from seepage.attacks.inversion.gradinversion import gradinversion_bn, gradinversion_gc
 from seepage.attacks.inversion.inverting_gradients import inverting_gradients
@@ -24,6 +24,7 @@ __all__ = [
     "dlg",
     "dlg_lbfgs",
     "fast",
+    "fast_single",
     "gradient_matching",
     "gradient_matching_simplex",
     "gradinversion_bn",

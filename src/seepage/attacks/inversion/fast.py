@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from seepage.attacks.inversion.engine import Inversion
 from seepage.attacks.inversion.optimisers import LBFGS, Adam
+from seepage.attacks.inversion.pooling import Best
 from seepage.attacks.inversion.starts import FromMarginals
 from seepage.attacks.inversion.tableak import tableak
 
@@ -36,3 +37,18 @@ def fast() -> Inversion:
         restorer="auto",
         targets="joint",
     )
+
+
+def fast_single() -> Inversion:
+    """``fast`` with one restart and twice the steps: for models whose steps are dear, such as an FT-Transformer.
+
+    A tenth of the profiling study's steps. ``docs/results.md`` has what it reads there.
+
+    References:
+        Vero et al., Data Leakage in Tabular Federated Learning (TabLeak); Liu and Nocedal, 1989.
+
+    Example:
+        >>> fast_single().restarts
+        1
+    """
+    return replace(fast(), steps=1000, restarts=1, pooling=Best())

@@ -42,6 +42,14 @@ ROWS = (
         paper="Seepage, after " + _TABLEAK,
     ),
     Part(
+        name="fast_single",
+        make=inversion.fast_single,
+        works_on=("rows",),
+        about="One restart of `fast` with 1,000 steps, for models whose steps are dear (FT-Transformer).",
+        needs=_SCALED,
+        paper="Seepage, after " + _TABLEAK,
+    ),
+    Part(
         name="gradient_matching",
         make=inversion.gradient_matching,
         works_on=("rows",),
