@@ -55,10 +55,17 @@ def factored_gradient(
     return factors, dense
 
 
+class _Heard(Exception):  # no error: the way out of a model whose rest is not needed
+    """Everything that was asked for has been heard."""
+
+
 def layer_inputs(
     learner: Learner, names: Sequence[str], parameters: Parameters, x: Tensor, *, noisy: bool = False
 ) -> list[Tensor]:
-    """What the linear layers of these names take in, (rows, in) each. Every layer must be called once a row."""
+    """What the linear layers of these names take in, (rows, in) each. Every layer must be called once a row.
+
+    The model is left as soon as the last of them is reached.
+    """
     heard: dict[str, Tensor] = {}
     handles = []
     module = learner.noisy_module if noisy else learner.module
@@ -66,10 +73,14 @@ def layer_inputs(
 
         def hook(_: nn.Module, inputs: tuple[Tensor], name: str = name) -> None:
             heard[name] = inputs[0]
+            if len(heard) == len(names):
+                raise _Heard
 
         handles.append(module.get_submodule(name).register_forward_pre_hook(hook))
     try:
         learner.outputs(parameters, x, noisy=noisy)
+    except _Heard:
+        pass
     finally:
         for handle in handles:
             handle.remove()

@@ -14,13 +14,13 @@ class Traced:
     """A function that is called again and again, recorded as a flat list of tensor operations and then replayed.
 
     Small models spend their time in Python: ``vmap``, ``grad`` and module calls cost more than the arithmetic.
-    Recording needs no compiler but takes as long as many calls, so the first ``patience`` calls of a shape
-    run as they are. With ``compiled`` the first call records and compiles. The function may write to its arguments, but
-    has no other effects, and its control flow must depend on shapes only, which holds for everything in
+    Recording needs no compiler but takes as long as it saves in some hundred calls, so the first ``patience`` calls of
+    a shape run as they are. With ``compiled`` the first call records and compiles. The function may write to its
+    arguments, but has no other effects, and its control flow must depend on shapes only, which holds for everything in
     :class:`Learner`.
     """
 
-    def __init__(self, function: Callable[..., Any], *, patience: int = 20, compiled: bool = False) -> None:
+    def __init__(self, function: Callable[..., Any], *, patience: int = 250, compiled: bool = False) -> None:
         self._function = function
         self._patience = 0 if compiled else patience
         self._compiled = compiled

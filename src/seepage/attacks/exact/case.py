@@ -21,7 +21,7 @@ from seepage.attacks.exact.joint import best_set
 from seepage.attacks.exact.presence import State, presence_of
 from seepage.attacks.exact.reasons import reason
 from seepage.attacks.exact.search import Leaves, span_search
-from seepage.attacks.exact.single import misses, polish, pull
+from seepage.attacks.exact.single import glance, polish, pull
 from seepage.attacks.exact.view import View, view_of
 from seepage.attacks.exact.zeros import completed, duals_of, rows_from, with_weak, without_duals
 from seepage.attacks.inversion import Runs
@@ -140,8 +140,8 @@ class Case:
         """The same for the leaves of a complete search; True if something was peeled off."""
         numbers = leaves.numbers
         if leaves.free and len(leaves.codes) > MANY:  # a short look tells which deserve a long one
-            rough = polish(self.view, leaves.codes, numbers, steps=3)
-            near = misses(self.view, self.view.rows_of(leaves.codes, rough)).square().sum(1).argsort()[:MANY]
+            rough, far = glance(self.view, leaves.codes, numbers)
+            near = far.argsort()[:MANY]
             leaves, numbers = replace(leaves, codes=leaves.codes[near], numbers=rough[near]), rough[near]
         if leaves.free or self.view.single:
             numbers = polish(self.view, leaves.codes, numbers)

@@ -6,6 +6,8 @@ any row :math:`x`. So each row solves a problem of its own, and thousands of gue
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -14,6 +16,9 @@ from seepage.attacks.exact.view import View
 FLOOR = 1e-5  # added to the squared distance before its logarithm is taken
 STEPS, RATE = 300, 0.1
 STEP = 1e-5  # of a difference
+COARSE = 1e-2  # of a difference in float32
+MIXTURES = 24  # random combinations of equations that a short look asks
+PART = 1024  # rows of a short look that are computed together
 
 
 def misses(view: View, x: Tensor) -> Tensor:
@@ -21,12 +26,15 @@ def misses(view: View, x: Tensor) -> Tensor:
 
     Where deeper layers drift, the first layer is still exact: it weighs so much more that they only choose inside it.
     """
-    weights = [1.0 if view.single or not layer.affine else 100.0 for layer in view.layers]
     parts = [
         weight * (value @ span.outside.T)
-        for weight, value, span in zip(weights, view.inputs(x), view.spans, strict=True)
+        for weight, value, span in zip(_weights(view), view.inputs(x), view.spans, strict=True)
     ]
     return torch.cat(parts, 1)
+
+
+def _weights(view: View) -> list[float]:
+    return [1.0 if view.single or not layer.affine else 100.0 for layer in view.layers]
 
 
 def pull(view: View, guesses: Tensor, steps: int = STEPS) -> tuple[Tensor, Tensor]:
@@ -72,16 +80,62 @@ def pull(view: View, guesses: Tensor, steps: int = STEPS) -> tuple[Tensor, Tenso
 def slopes_by_numbers(view: View, codes: Tensor, numbers: Tensor) -> tuple[Tensor, Tensor]:
     """The misses (rows, equations) and their derivatives (rows, equations, numeric).
 
-    Central differences in float64: exact to ten digits, and one plain forward pass for all directions. Forward-mode
-    differentiation gives the same and is several times slower for small nets.
+    Differences in float64, and one plain forward pass for all directions. To one side they are exact to five digits,
+    and wherever a net is piecewise linear; where misses are zero a search ends at the same numbers whatever its slopes.
+    Forward-mode differentiation gives the same and is several times slower for small nets.
     """
     count, width = numbers.shape
     moves = STEP * torch.eye(width, dtype=numbers.dtype)
-    moves = torch.cat([torch.zeros(1, width, dtype=numbers.dtype), moves, -moves])  # (1 + 2 numeric, numeric)
+    moves = torch.cat([torch.zeros(1, width, dtype=numbers.dtype), moves])  # (1 + numeric, numeric)
     points = (numbers[None] + moves[:, None]).flatten(0, 1)
     far = misses(view, view.rows_of(codes.repeat(len(moves), 1), points)).reshape(len(moves), count, -1)
-    slope = (far[1 : width + 1] - far[width + 1 :]) / (2 * STEP)
-    return far[0], slope.permute(1, 2, 0)
+    return far[0], ((far[1:] - far[0]) / STEP).permute(1, 2, 0)
+
+
+def glance(view: View, codes: Tensor, numbers: Tensor, steps: int = 3) -> tuple[Tensor, Tensor]:
+    """Numbers after a few steps of :func:`polish` for many rows, and how far these are: which deserve a long look.
+
+    A short look need not be exact: float32, a few random mixtures of all equations, and parts that fit a cache.
+    """
+    generator = torch.Generator().manual_seed(0)
+    equations = sum(len(span.outside) for span in view.spans)
+    mixing = torch.randn(equations, min(equations, MIXTURES), generator=generator) / equations**0.5
+    parts = torch.split(mixing, [len(span.outside) for span in view.spans])
+    mixtures = [
+        weight * span.outside.T.float() @ part
+        for weight, span, part in zip(_weights(view), view.spans, parts, strict=True)
+    ]
+    parameters = {name: value.float() for name, value in view.parameters.items()}
+
+    def far(points: Tensor, own: Tensor) -> Tensor:
+        inputs = view.plain_inputs(parameters, view.rows_of(own, points).float())
+        return torch.stack([value @ mixture for value, mixture in zip(inputs, mixtures, strict=True)]).sum(0)
+
+    parts_of_rows = zip(torch.split(codes, PART), torch.split(numbers, PART), strict=True)
+    found = [_glance(far, own, start, view, steps) for own, start in parts_of_rows]
+    return torch.cat([each[0] for each in found]), torch.cat([each[1] for each in found])
+
+
+def _glance(
+    far: Callable[[Tensor, Tensor], Tensor], codes: Tensor, numbers: Tensor, view: View, steps: int
+) -> tuple[Tensor, Tensor]:
+    width = numbers.shape[1]
+    moves = torch.cat([torch.zeros(1, width), COARSE * torch.eye(width)]).to(numbers.dtype)
+    best, lowest = numbers, numbers.new_full((len(numbers),), torch.inf)
+    for step in range(steps + 1):
+        points = (numbers[None] + moves[:, None]).flatten(0, 1)
+        all_far = far(points, codes.repeat(len(moves), 1)).double().reshape(len(moves), len(numbers), -1)
+        miss, slope = all_far[0], ((all_far[1:] - all_far[0]) / COARSE).permute(1, 2, 0)
+        cost = miss.square().sum(1)
+        best = torch.where((cost < lowest)[:, None], numbers, best)
+        lowest = torch.minimum(cost, lowest)
+        if step == steps:
+            break
+        square = slope.mT @ slope
+        ridge = 1e-3 * torch.diagonal(square, dim1=1, dim2=2) + 1e-12
+        move = torch.linalg.solve(square + torch.diag_embed(ridge), slope.mT @ miss[..., None])[..., 0]
+        numbers = (best - move).clamp(view.low - 1e-3, view.high + 1e-3)
+    return best, lowest
 
 
 def polish(view: View, codes: Tensor, numbers: Tensor, held: Tensor | None = None, steps: int = 12) -> Tensor:
