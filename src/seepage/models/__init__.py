@@ -11,7 +11,6 @@ from seepage.models.factors import (
     linear_calls,
     parameter_name,
 )
-from seepage.models.ft_passes import FTPasses, has_passes, regrouped
 from seepage.models.ft_transformer import FTTransformer
 from seepage.models.functional import (
     Learner,
@@ -24,6 +23,7 @@ from seepage.models.functional import (
 )
 from seepage.models.linear import Linear
 from seepage.models.mlp import MLP, small_mlp, tableak_mlp
+from seepage.models.passes import as_layers, has_passes, passes_of
 from seepage.models.plain_norm import twice_differentiable
 from seepage.models.resnet import ResNet
 from seepage.models.tabnet import TabNet
@@ -32,7 +32,6 @@ from seepage.models.traced import Traced, record
 __all__ = [
     "MLP",
     "Architecture",
-    "FTPasses",
     "FTTransformer",
     "Factors",
     "Learner",
@@ -43,6 +42,7 @@ __all__ = [
     "Tokens",
     "Traced",
     "activations",
+    "as_layers",
     "factored_gradient",
     "fitting_threads",
     "has_input_path",
@@ -53,9 +53,9 @@ __all__ = [
     "number_part",
     "over_runs",
     "parameter_name",
+    "passes_of",
     "pullback",
     "record",
-    "regrouped",
     "scoped_randomness",
     "small_mlp",
     "tableak_mlp",

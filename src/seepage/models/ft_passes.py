@@ -15,14 +15,9 @@ from torch.nn import functional
 from seepage.models.four_passes import Attention, HeadLinear, Layer, Linear, Norm, Pairs, ReGLU, ReLU
 from seepage.models.ft_tokens import Tokens
 from seepage.models.ft_transformer import BlockFTTransformer
-from seepage.models.functional import Learner, Parameters
+from seepage.models.functional import Parameters
 
 _BACKBONE = "native.backbone"
-
-
-def has_passes(learner: Learner) -> bool:
-    """Whether the model is one of these."""
-    return isinstance(learner.module, BlockFTTransformer)
 
 
 def regrouped(module: BlockFTTransformer, parameters: Parameters) -> Parameters:

@@ -17,7 +17,7 @@ from seepage.attacks.inversion.replay import PlainGradient
 from seepage.attacks.inversion.stepping import stacked
 from seepage.data import IID, split
 from seepage.federation import AttackPoint, Automatic, FedSGD, make_population, simulate
-from seepage.models import FTTransformer
+from seepage.models import MLP, FTTransformer, has_passes
 from seepage.observation import Knowledge, Observation
 from tests import cases
 
@@ -79,12 +79,26 @@ def test_by_hand_equals_automatic_differentiation(shape: str, task: str, runs: i
     assert close(ours[1], plain[1])
 
 
+@pytest.mark.parametrize("net", [MLP(width=8), MLP(width=8, activation="relu", norm="none", binary_outputs=2, depth=3)])
+@pytest.mark.parametrize("task", cases.TASKS)
+@pytest.mark.parametrize("shared", [True, False], ids=["one model", "a model for each"])
+def test_perceptrons_by_hand(net: MLP, task: str, shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(cases.MODELS, "net", net)
+    first, last = points("net", task)
+    seen = first.observations if shared else (*first.observations[:2], last.observations[2])
+    x = torch.randn(len(seen), 3, 4, seen[0].layout.width, generator=torch.Generator().manual_seed(1))
+    assert has_passes(seen[0].learner)
+    plain, ours = (evaluated(way, gradient_matching(), seen, x) for way in (PlainGradient, ByHand))
+    assert torch.allclose(ours[0], plain[0], atol=1e-6)
+    assert close(ours[1], plain[1])
+
+
 @pytest.mark.parametrize("model", ["mlp", "mlp_batchnorm_dropout", "resnet", "ft_transformer"])
 def test_the_slope_is_that_of_float64(model: str) -> None:
     """torch's own LayerNorm, differentiated twice under vmap, would be off by a thousandth or more."""
     seen = points(model)[0].observations
     x = torch.randn(len(seen), 1, 4, seen[0].layout.width, generator=torch.Generator().manual_seed(1))
-    ways = (PlainGradient, ByHand) if model == "ft_transformer" else (PlainGradient,)
+    ways = (PlainGradient, ByHand) if has_passes(seen[0].learner) else (PlainGradient,)
     for way in ways:
         _, slopes = evaluated(way, gradient_matching(), seen, x)
         for index, observation in enumerate(seen):

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.func import grad, vmap
 
 from seepage.attacks.inversion.priors import PriorScene
-from seepage.models import FTPasses, Learner, Parameters, pullback, regrouped
+from seepage.models import Learner, Parameters, as_layers, passes_of, pullback
 
 
 class Matching(Protocol):
@@ -30,7 +30,7 @@ class Matching(Protocol):
 
 
 class ByHand:
-    """One gradient of an FT-Transformer: see ``models/four_passes.py``."""
+    """One gradient of a net whose passes are written out: see ``models/four_passes.py``."""
 
     def __init__(self, problem: Matching) -> None:
         self._problem = problem
@@ -47,13 +47,13 @@ class ByHand:
             return (inputs, penalty) if own_labels is None else (inputs, penalty, own_labels)
 
         (inputs, penalty, *variable), close = pullback(opened, x)
-        network = FTPasses(learner.module, regrouped(learner.module, parameters), shape[1])
+        network = passes_of(learner, parameters, shape[1])
         outputs = torch.unflatten(network.forward(inputs.flatten(1, 2)), 1, shape[1:])
         aims = variable[0] if variable else labels[:, None].expand(*shape[:2], *labels.shape[1:])
         slopes, curve = _loss_slopes(learner, outputs, aims, variable=bool(variable))
         pairs = network.backward(slopes.flatten(1, 2))
         losses, pairs.by_factors, pairs.by_dense, along = problem.matched_along(
-            pairs.factors, pairs.dense, regrouped(learner.module, observed), own, length
+            pairs.factors, pairs.dense, as_layers(learner, observed), own, length
         )
         by_outputs, *by_labels = curve(torch.unflatten(network.tangent(), 1, shape[1:]))
         by_inputs = torch.unflatten(network.adjoint(by_outputs.flatten(1, 2)), 1, shape[1:]) * along
