@@ -141,7 +141,8 @@ def _property(plan: Plan) -> Summary:
                 classes=classes, loss=loss, reader="paths", hierarchy=hierarchy, variant=variant.name,
             )  # fmt: skip
             numbers = {
-                "metrics": {"accuracy": HALF, "mse": HALF}, "confusion": [[1]], "chance": 0.5, "most_frequent": 0.5,
+                "metrics": dict.fromkeys(("accuracy", "mse", "shadow_accuracy", "shadow_mse"), HALF),
+                "confusion": [[1]], "chance": 0.5, "most_frequent": 0.5,
                 "guessing_mse": 0.5, "calibration_error": 0.0, "epochs": 1,
             }  # fmt: skip
             cells.append(PropertyResult.model_validate(envelope(cell) | numbers))

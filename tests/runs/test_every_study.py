@@ -46,6 +46,7 @@ PLANS: dict[str, dict[str, Any]] = {
         "losses": ["nll", "sor"],
         "models_per_class": 12,
         "rows_per_model": 20,
+        "pools": "shared",
     },
     "vertical": {"people": 20, "batch_sizes": [3, 4], "trials": 2, "grid": {"seed": [0, 1]}},
     "training": {

@@ -21,6 +21,7 @@ from seepage.results.property import PropertySummary
 from seepage.studies.property.making import pools_of
 from seepage.studies.property.running import with_rows
 from seepage.studies.property.settings import PropertySettings
+from seepage.studies.property.study import STUDY
 
 ASKED = "sex == 'female'"
 SMALL: dict[str, Any] = {"study": "property", "data": "clinic", "rows_per_model": 60}
@@ -56,6 +57,31 @@ def test_every_cut_is_scored_beside_guessing(made: Path) -> None:
 def test_the_report_explains_itself_and_holds_no_row(made: Path) -> None:
     page = (made / "report.html").read_text()
     assert "sex == &#39;female&#39;" in page
+
+
+def test_poor_models_are_used_and_named(made: Path) -> None:
+    """Sixty rows of the clinic make models below the thesis' gate of 90 %."""
+    summary = read_summary(Run.open(made))
+    assert isinstance(summary, PropertySummary)
+    (models,) = summary.models
+    assert models.rejected == 0
+    assert models.failing_shadows > 0
+    assert set(models.failing_targets) <= set(range(models.targets))
+    failing = models.failing_shadows + len(models.failing_targets)
+    assert f"Quality gate: {failing} of {models.shadows + models.targets} models" in str(summary)
+    assert summary.warnings[0] in (made / "report.html").read_text()
+
+
+def test_an_audit_has_pools_that_share_no_row() -> None:
+    assert PropertySettings(property_text=ASKED).pools == "disjoint"
+    told = STUDY.not_tested([PropertySettings(property_text=ASKED)])
+    assert any("--pools shared" in sentence for sentence in told)
+
+
+def test_the_attack_on_shadows_is_told_beside_that_on_targets(made: Path) -> None:
+    cells = read_summary(Run.open(made)).cells
+    assert all(0 <= cell.metrics["shadow_accuracy"].mean <= 1 for cell in cells)  # type: ignore[union-attr]
+    assert all(cell.metrics["shadow_mse"] is not None for cell in cells)
 
 
 def test_no_row_is_left_in_the_folder(made: Path) -> None:
@@ -176,7 +202,7 @@ def test_readers_and_losses_share_the_models_they_read(tmp_path: Path) -> None:
         ({"property": ASKED, "observed": "gradient", "defense": "epochs:3"}, "before any training"),
         ({"property": ASKED, "hierarchy": "4"}, "'4' is not of the form 4x5"),
         ({"property": ASKED, "hierarchy": "4x1"}, "each at least 2"),
-        ({"property": ASKED, "shadow_share": 0.7}, "belongs to disjoint pools"),
+        ({"property": ASKED, "shadow_share": 0.7, "pools": "shared"}, "belongs to disjoint pools"),
         ({"property": ASKED, "model": "mlp"}, "belongs to the studies rows and vertical"),
         ({"property": ASKED, "reveal": True}, "belongs to the studies rows and vertical"),
         ({"property": "mean(age)"}, "ask with a condition"),

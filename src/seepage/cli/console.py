@@ -87,6 +87,8 @@ def print_summary(summary: Summary) -> None:
     console.print(table)
     if isinstance(summary, PropertySummary):
         console.print(_cost_table(summary))
+    for sentence in summary.warnings:
+        console.print(sentence, highlight=False, soft_wrap=True, markup=False)
 
 
 def _heading(summary: Summary) -> str:

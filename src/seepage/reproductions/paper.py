@@ -19,6 +19,7 @@ from seepage.results import MatchingName
 NAMES = ("tableak", "cafe", "profiling", "property", "tabvfl")
 ReadingName = Literal[
     "cells",
+    "best",
     "baselines",
     "means",
     "factors",

@@ -14,6 +14,8 @@ from seepage.results.record import ALL_COLUMNS, ATTACK, Measure
 from seepage.results.summary import Facts, Result, Summary, envelope, show
 from seepage.results.trials import Trials
 
+GATE = 0.9  # the least accuracy of a model in the property-inference thesis, section 3.3
+
 
 class ShareNumbers(Facts):
     """Shares told as numbers, with intervals."""
@@ -26,7 +28,8 @@ class ShareNumbers(Facts):
 
 class PropertyResult(Result):
     """One meta-model: what it named of the target models. A trial is a target model. ``metrics`` holds ``accuracy``
-    (ranges named rightly) and ``mse`` (squared distance in ranges)."""
+    (ranges named rightly) and ``mse`` (squared distance in ranges), and with ``shadow_`` before them the same on the
+    shadow models that the meta-model was made with."""
 
     property_text: str
     observed: str
@@ -81,6 +84,13 @@ class ModelsMade(Facts):
     shadows: int
     targets: int
     rejected: Annotated[int, Field(description="models that were not good enough at their own task to be used")] = 0
+    failing_shadows: Annotated[int, Field(description="shadow models that were used below the gate of 90 %")] = 0
+    failing_targets: Annotated[
+        tuple[int, ...], Field(description="numbers of the target models that were used below the gate of 90 %")
+    ] = ()
+    learned_nothing: Annotated[
+        int, Field(description="models used whose balanced accuracy is not above that of guessing")
+    ] = 0
     accuracy: float
     balanced_accuracy: float
     above_90_percent: float
@@ -92,6 +102,21 @@ class ModelsMade(Facts):
     epsilon: float | None = None
     delta: float | None = None
 
+    @property
+    def warning(self) -> str:
+        """A sentence about models that were read although they are poor; empty if there are none."""
+        targets, used = len(self.failing_targets), self.shadows + self.targets
+        failing = self.failing_shadows + targets
+        if not failing and not self.learned_nothing:
+            return ""
+        where = "" if self.defense == "none" else f" ({self.defense})"
+        return (
+            f"Quality gate{where}: {failing} of {used} models ({100 * failing / used:.0f} %), {targets} of them "
+            f"targets, are below the {100 * GATE:.0f} % accuracy that the property-inference thesis asks for, and "
+            f"{self.learned_nothing} learned nothing beyond guessing. They were read all the same; "
+            f"--least-accuracy {GATE:g} leaves out what is below the gate."
+        )
+
 
 class PropertySummary(Summary):
     """What share of the training rows has a property, read from models."""
@@ -99,6 +124,10 @@ class PropertySummary(Summary):
     study: Literal["property"] = "property"
     cells: tuple[PropertyResult, ...]
     models: tuple[ModelsMade, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(made.warning for made in self.models if made.warning))
 
     def lines(self) -> tuple[list[str], list[list[str]]]:
         headings = ["defence", "ranges", "loss", "named rightly", "guessing", "squared error", "guessing", "targets"]
@@ -122,6 +151,7 @@ SHARE, SHARE_LOW, SHARE_HIGH, SHARE_TRUE = (
     Measure(ATTACK, ALL_COLUMNS, name) for name in ("share", "share_low", "share_high", "true_share")
 )
 EPOCHS = Measure(ATTACK, ALL_COLUMNS, "epochs")
+SHADOW_ACCURACY, SHADOW_MSE = (Measure(ATTACK, ALL_COLUMNS, name) for name in ("shadow_accuracy", "shadow_mse"))
 
 
 def property_result(trials: Trials) -> PropertyResult:
@@ -135,7 +165,7 @@ def property_result(trials: Trials) -> PropertyResult:
         coordinates(cell)
         | envelope(trials)
         | {
-            "metrics": {"accuracy": score.accuracy, "mse": score.mse},
+            "metrics": {"accuracy": score.accuracy, "mse": score.mse} | _on_shadows(trials),
             "judged": {"gain": bootstrap(((true == named) - guessing).tolist())},
             "confusion": score.confusion.tolist(),
             "chance": score.chance,
@@ -146,6 +176,15 @@ def property_result(trials: Trials) -> PropertyResult:
             "share": _share(trials),
         }
     )
+
+
+def _on_shadows(trials: Trials) -> dict[str, Interval]:
+    """One number of the meta-model each, so without an interval; earlier runs have none."""
+    return {
+        measure.metric: Interval(float(trials.column(measure)[0]), None, None)
+        for measure in (SHADOW_ACCURACY, SHADOW_MSE)
+        if trials.has(measure)
+    }
 
 
 def _share(trials: Trials) -> ShareNumbers | None:

@@ -166,6 +166,11 @@ class Summary(Facts):
         """The document as it is stored."""
         return self.model_dump_json(indent=2) + "\n"
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader must know before trusting the table, as sentences."""
+        return ()
+
     def lines(self) -> tuple[list[str], list[list[str]]]:
         """Headings, and one line per cell: the table people see first."""
         raise NotImplementedError
@@ -174,7 +179,8 @@ class Summary(Facts):
         headings, lines = self.lines()
         every = [headings, *lines]
         widths = [max(len(line[i]) for line in every) for i in range(len(headings))]
-        return "\n".join("  ".join(text.ljust(w) for text, w in zip(line, widths, strict=True)) for line in every)
+        table = ["  ".join(text.ljust(w) for text, w in zip(line, widths, strict=True)) for line in every]
+        return "\n".join([*table, *self.warnings])
 
     def __repr__(self) -> str:
         return str(self)

@@ -8,6 +8,7 @@ from seepage.report import words
 from seepage.report.section import Section
 from seepage.results.property import ModelsMade, PropertySummary
 
+NAMED = 20  # target models whose numbers are written out; the summary has all
 _MADE = ("dataset", "defense", "variant")
 
 
@@ -17,6 +18,13 @@ class ModelLine:
 
     label: str
     models: ModelsMade
+
+    @property
+    def failing(self) -> str:
+        """Numbers of the target models that were used below the gate."""
+        numbers = self.models.failing_targets
+        rest = f" and {len(numbers) - NAMED} more" if len(numbers) > NAMED else ""
+        return ", ".join(map(str, numbers[:NAMED])) + rest
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from seepage.reproductions.paper import ReadingName
 from seepage.reproductions.plan_result import PlanResult
 from seepage.reproductions.readings.baselines import read_baselines
+from seepage.reproductions.readings.best import read_best
 from seepage.reproductions.readings.cells import read_cells
 from seepage.reproductions.readings.changes import read_changes
 from seepage.reproductions.readings.costs import read_costs
@@ -20,6 +21,7 @@ from seepage.reproductions.stored import Comparison
 
 READINGS: Mapping[ReadingName, Callable[[PlanResult], Iterator[Comparison]]] = {
     "cells": read_cells,
+    "best": read_best,
     "baselines": read_baselines,
     "means": read_means,
     "factors": read_factors,

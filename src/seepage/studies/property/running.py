@@ -22,7 +22,10 @@ from seepage.plans import registry
 from seepage.results import PropertyCell, Record, bootstrap
 from seepage.results.property import (
     EPOCHS,
+    GATE,
     NAMED,
+    SHADOW_ACCURACY,
+    SHADOW_MSE,
     SHARE,
     SHARE_HIGH,
     SHARE_LOW,
@@ -173,7 +176,7 @@ def read_models(work: Work) -> Found:
     found.note("models", _made(work, pools, both))
     if not work.sink.has(cell):
         fitted = _fitted(cell, settings, both.shadows, pools, work.progress)
-        work.sink.add(_records(cell, settings, fitted, both.targets, pools.held(settings)))
+        work.sink.add(_records(cell, settings, fitted, both, pools.held(settings)))
     return found
 
 
@@ -215,12 +218,16 @@ def _records(
     cell: PropertyCell,
     settings: PropertySettings,
     fitted: FittedMeta | FittedHierarchy,
-    targets: Shadows,
+    both: Both,
     held: int,
 ) -> list[Record]:
     """One record for each target model: its true range and the one that was named."""
-    guess = fitted.predict(targets.stack)
+    targets, guess = both.targets, fitted.predict(both.targets.stack)
+    learned = classes_of(both.shadows.shares.float(), cell.classes)
+    missed = (fitted.predict(both.shadows.stack).classes - learned).double()
     columns = {
+        SHADOW_ACCURACY: np.full(len(targets), float((missed == 0).double().mean())),
+        SHADOW_MSE: np.full(len(targets), float(missed.square().mean())),
         TRUE: classes_of(targets.shares.float(), cell.classes).numpy(),
         NAMED: guess.classes.numpy(),
         SURE: guess.probabilities.double().max(1).values.clamp(max=1.0).numpy(),
@@ -265,6 +272,9 @@ def _made(work: Work, pools: Pools, both: Both) -> ModelsMade:
         shadows=len(both.shadows),
         targets=len(targets),
         rejected=both.rejected,
+        failing_shadows=int((both.shadows.accuracy < GATE).sum()),
+        failing_targets=tuple((targets.accuracy < GATE).nonzero().flatten().tolist()),
+        learned_nothing=int((every.balanced <= 1 / pools.evaluation.classes).sum()),
         accuracy=float(every.accuracy.mean()),
         balanced_accuracy=float(every.balanced.mean()),
         above_90_percent=float((every.accuracy >= 0.9).double().mean()),

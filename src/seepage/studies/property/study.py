@@ -102,6 +102,8 @@ class Properties:
         ]
         if all(settings.pools == "shared" for settings in every):
             sentences.append("An attacker whose rows are none of the owners' (--pools disjoint), which is weaker.")
+        if all(settings.pools == "disjoint" for settings in every):
+            sentences.append("An attacker who holds some of the owners' rows (--pools shared), which is stronger.")
         return sentences
 
     def summarise(self, gathered: Gathered) -> PropertySummary:
