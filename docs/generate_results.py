@@ -2,12 +2,13 @@
 
 `make docs`; a test fails when the page is stale. A line of the template that reads ``{{ cafe/2 }}`` becomes the stored
 run reproductions/results/cafe/2.json; ``{{ cafe/2 across batch }}`` has its batch sizes as columns;
-``{{ earlier/exact }}`` is a transcribed table.
+``{{ earlier/exact }}`` is a transcribed table. ``{{ where every table stands }}`` is docs/standing_tables.py.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 from seepage.reproductions.markdown import as_markdown
@@ -15,15 +16,20 @@ from seepage.reproductions.stored import read_table
 from seepage.reproductions.transcribed import TranscribedTable, read_transcribed
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+from standing_tables import standings  # noqa: E402  a neighbour, found by the line above
+
 TEMPLATE, PAGE = HERE / "results.template.md", HERE / "results.md"
 RESULTS = HERE.parent / "reproductions" / "results"
 PLACE = re.compile(r"^\{\{ (?P<file>[\w./-]+?)(?: across (?P<across>[\w ]+))? \}\}$", re.M)
+STANDINGS = "{{ where every table stands }}"
 EARLIER = "earlier"
 
 
 def page() -> str:
     """The page, as Markdown."""
-    return PLACE.sub(lambda place: rendered(place["file"], place["across"] or ""), TEMPLATE.read_text(encoding="utf-8"))
+    text = TEMPLATE.read_text(encoding="utf-8").replace(STANDINGS, standings())
+    return PLACE.sub(lambda place: rendered(place["file"], place["across"] or ""), text)
 
 
 def rendered(name: str, across: str = "") -> str:

@@ -12,6 +12,8 @@ import pytest
 
 from seepage._core import InputError
 from seepage.reproductions import find_paper, read_table
+from seepage.reproductions.causes import read_causes
+from seepage.reproductions.paper import NAMES
 from seepage.reproductions.published import numbers_of
 from seepage.reproductions.transcribed import read_transcribed
 
@@ -45,6 +47,7 @@ def test_every_line_of_a_table_comes_from_a_file(generator: ModuleType) -> None:
         (place["file"], place["across"] or "") for place in generator.PLACE.finditer(generator.TEMPLATE.read_text())
     ]
     made = {line for name, across in places for line in table_lines(generator.rendered(name, across))}
+    made |= set(table_lines(generator.standings()))
     on_page = table_lines(generator.PAGE.read_text())
     assert len(on_page) > 200
     assert set(on_page) == made
@@ -73,6 +76,32 @@ def test_a_stored_run_is_of_its_table_and_its_published_numbers_are_the_papers(f
 @pytest.mark.parametrize("file", [*STORED, *EARLIER], ids=lambda file: f"{file.parent.name}/{file.stem}")
 def test_a_file_names_no_place_of_the_machine_that_made_it(file: Path) -> None:
     assert not re.search(r"/(home|root|tmp|work|Users|var)/", file.read_text())
+
+
+def test_every_table_of_every_paper_has_its_line(generator: ModuleType) -> None:
+    lines = [line.split(" | ") for line in table_lines(generator.standings())]
+    for name in NAMES:
+        for table in find_paper(name).tables:
+            mine = [line for line in lines if line[:2] == [f"| {table.number}", table.title]]
+            assert mine, f"{name} {table.number}"
+            run = {line[2].split(",")[0] for line in mine}
+            assert ("stored" in run) == (RESULTS / name / f"{table.number}.json").exists()
+            assert run <= {"stored", "transcribed", "not run"}
+            assert all(line[-1].removesuffix(" |") for line in mine if line[2].startswith("not run")), mine
+
+
+def test_no_difference_is_left_without_a_cause(generator: ModuleType) -> None:
+    page = generator.PAGE.read_text()
+    assert "no cause is kept" not in page, "docs/causes.toml says nothing of cells that differ"
+    unknown = re.compile(r"not explained|unexplained|(not|nobody) knows? why|(un|not )known why|no explanation", re.I)
+    for line in page.splitlines():
+        if unknown.search(line):
+            assert re.search(r"Tried: \S", line), f"says that a cause is not known, and not what was tried: {line}"
+
+
+def test_notes_are_of_tables_that_exist(generator: ModuleType) -> None:
+    for name, notes in read_causes(ROOT / "docs" / "causes.toml").papers.items():
+        assert {*notes.tables, *notes.hours} <= {table.number for table in find_paper(name).tables}
 
 
 def test_transcribed_tables_say_so_on_the_page(generator: ModuleType) -> None:

@@ -1,0 +1,154 @@
+"""The first part of docs/results.md: for every table of every paper, how many cells were run and where they stand.
+
+Counts come from reproductions/results; causes, reasons and hours are kept by hand in docs/causes.toml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from seepage.reproductions.causes import Causes, Differences, PaperNotes, TableNotes, read_causes
+from seepage.reproductions.paper import NAMES, Paper, PaperTable, find_paper
+from seepage.reproductions.published import numbers_of
+from seepage.reproductions.standing import Standing, standing
+from seepage.reproductions.stored import read_table
+from seepage.reproductions.transcribed import read_transcribed
+
+HERE = Path(__file__).parent
+CAUSES = HERE / "causes.toml"
+RESULTS = HERE.parent / "reproductions" / "results"
+NO_CAUSE = "no cause is kept"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One run of a table, or that there is none.
+
+    Args:
+        kind: stored, transcribed or not run.
+        run: that in words, with its share of the work or its hours.
+        hours: of one core, for all of the work; None where nobody tried.
+    """
+
+    table: PaperTable
+    kind: str
+    run: str
+    published: int
+    counts: Standing
+    why: str
+    hours: float | None
+
+    def cells(self) -> list[str]:
+        """As a line of a Markdown table."""
+        numbers = [self.counts.within, self.counts.above, self.counts.below]
+        run = f"{self.counts.cells} of {self.published}" if self.counts.cells else "0"
+        shown = [str(number) if self.counts.cells else "" for number in numbers]
+        return [self.table.number, self.table.title, self.run, run, *shown, self.why]
+
+
+def standings(causes: Causes | None = None) -> str:
+    """Totals of every paper, then a line for every table."""
+    kept = causes or read_causes(CAUSES)
+    lines = {name: list(lines_of(find_paper(name), kept.papers[name])) for name in NAMES}
+    parts = [_table(("paper", *HEAD), [_total(find_paper(name), each) for name, each in lines.items()])]
+    head = (
+        "table",
+        "what it shows",
+        "run",
+        "cells",
+        "within",
+        "above",
+        "below",
+        "why they differ, or why it was not run",
+    )
+    for name, each in lines.items():
+        paper = find_paper(name)
+        parts.append(f"### {_capital(paper.short)}, table by table")
+        parts.append(f"[What differs from the paper, and why](papers/{name}.md).")
+        parts.append(_table(head, [line.cells() for line in each]))
+    return "\n\n".join(parts)
+
+
+HEAD = (
+    "tables",
+    "stored: tables, cells",
+    "within / above / below",
+    "transcribed: tables, cells",
+    "within / above / below",
+    "not run: tables",
+    "their hours of one core, at most",
+)
+
+
+def lines_of(paper: Paper, notes: PaperNotes) -> Iterator[Line]:
+    """The lines of a paper: a table that was stored and transcribed has two."""
+    for table in paper.tables:
+        kept = notes.tables.get(table.number, TableNotes())
+        count = len(numbers_of(paper.numbers, table.stands_in or table.number))
+        cost = notes.hours.get(table.number)
+        file = RESULTS / paper.name / f"{table.number}.json"
+        if file.exists():
+            stored = read_table(file)
+            share = "all of the work" if stored.scale == 1 else f"{100 * stored.scale:.2g} % of the work"
+            counts = standing(stored.cells)
+            yield Line(table, "stored", f"stored, {share}", count, counts, _why(counts, kept.stored), cost)
+        if kept.earlier is not None:
+            cells = [
+                cell
+                for pairs in kept.earlier.pairs
+                for cell in pairs.cells(read_transcribed(RESULTS / "earlier" / f"{pairs.file}.json"))
+            ]
+            counts = standing(cells)
+            yield Line(table, "transcribed", "transcribed", count, counts, _why(counts, kept.earlier), cost)
+        if not file.exists() and kept.earlier is None:
+            reason = kept.not_run or notes.not_run
+            hours = "" if cost is None else f", {_hours(cost)}"
+            yield Line(table, "not run", f"not run{hours}", count, Standing(), reason, cost)
+
+
+def _why(counts: Standing, differences: Differences) -> str:
+    """The causes of the sides that have cells."""
+    sides = {"Above": (counts.above, differences.above), "Below": (counts.below, differences.below)}
+    sides["Without a number"] = (counts.failed, differences.failed)
+    said = [f"{side}: {cause.words() if cause else NO_CAUSE}" for side, (cells, cause) in sides.items() if cells]
+    return " ".join(said)
+
+
+def _total(paper: Paper, lines: Sequence[Line]) -> list[str]:
+    stored, earlier, none = ([each for each in lines if each.kind == kind] for kind in KINDS)
+    seconds = [each.hours for each in none if each.hours is not None]
+    hours = f"{sum(seconds):,.0f}" if len(seconds) == len(none) else f"more than {sum(seconds):,.0f}"
+    return [
+        f"[{paper.short}](papers/{paper.name}.md)",
+        str(len(paper.tables)),
+        *_counted(stored),
+        *_counted(earlier),
+        str(len(none)),
+        hours if none else "",
+    ]
+
+
+KINDS = ("stored", "transcribed", "not run")
+
+
+def _counted(lines: Sequence[Line]) -> list[str]:
+    counts = sum((line.counts for line in lines), Standing())
+    if not lines:
+        return ["0", ""]
+    return [f"{len(lines)}, {counts.cells}", f"{counts.within} / {counts.above} / {counts.below}"]
+
+
+def _hours(hours: float) -> str:
+    if hours < 1:
+        return f"{60 * hours:.0f} minutes"
+    return f"{hours:,.0f} hours"
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *lines))

@@ -1,0 +1,83 @@
+"""Where our number of a cell stands beside the paper's: within its spread, above it or below it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from seepage.reproductions.stored import Comparison
+
+_STAND_IN = re.compile(r" \(for .+\)$")  # how a stored table calls a data set in place of one that cannot be had
+
+
+class Verdict(StrEnum):
+    """What is said of a cell."""
+
+    WITHIN = "within"
+    ABOVE = "above"
+    BELOW = "below"
+    FAILED = "failed"
+    ALONE = "alone"
+
+
+def verdict(cell: Comparison) -> Verdict:
+    """Whether our number is within the published spread.
+
+    With a published deviation: no farther from the published number than that. Without one (or with one that the paper
+    rounds to nothing): our interval covers the published number. One trial has no interval; it is within only if it is
+    the published number. A cell of another data set, in place of the paper's, is not judged. Above and below are of the
+    value, whether or not a larger one is better.
+    """
+    if cell.published is None or any(map(_STAND_IN.search, cell.place.values())):
+        return Verdict.ALONE
+    if cell.ours is None:
+        return Verdict.FAILED
+    distance = cell.ours - cell.published
+    if cell.spread:
+        within = abs(distance) <= cell.spread + 1e-9
+    elif cell.low is not None and cell.high is not None:
+        within = cell.low <= cell.published <= cell.high
+    else:
+        within = distance == 0
+    if within:
+        return Verdict.WITHIN
+    return Verdict.ABOVE if distance > 0 else Verdict.BELOW
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How many cells of a table stand where.
+
+    Args:
+        cells: of ours beside which there is a published number.
+        failed: of them, those without a number of ours.
+    """
+
+    cells: int = 0
+    within: int = 0
+    above: int = 0
+    below: int = 0
+    failed: int = 0
+
+    def __add__(self, other: Standing) -> Standing:
+        return Standing(
+            self.cells + other.cells,
+            self.within + other.within,
+            self.above + other.above,
+            self.below + other.below,
+            self.failed + other.failed,
+        )
+
+
+def standing(cells: Iterable[Comparison]) -> Standing:
+    """Count the cells that have a published number beside them."""
+    said = [each for each in map(verdict, cells) if each is not Verdict.ALONE]
+    return Standing(
+        cells=len(said),
+        within=said.count(Verdict.WITHIN),
+        above=said.count(Verdict.ABOVE),
+        below=said.count(Verdict.BELOW),
+        failed=said.count(Verdict.FAILED),
+    )
