@@ -37,6 +37,7 @@ format: install
 docs: install ## the generated pages
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/generate_results.py
+	$(BIN)/python docs/generate_figures.py
 
 notebooks: install ## run the notebooks of the site and keep their outputs
 	$(BIN)/python docs/execute_notebooks.py

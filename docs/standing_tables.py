@@ -19,7 +19,7 @@ from seepage.reproductions.transcribed import read_transcribed
 HERE = Path(__file__).parent
 CAUSES = HERE / "causes.toml"
 RESULTS = HERE.parent / "reproductions" / "results"
-NO_CAUSE = "no cause is kept"
+NO_CAUSE = "no cause is kept of this run"
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,8 @@ def lines_of(paper: Paper, notes: PaperNotes) -> Iterator[Line]:
             stored = read_table(file)
             share = "all of the work" if stored.scale == 1 else f"{100 * stored.scale:.2g} % of the work"
             counts = standing(stored.cells)
-            yield Line(table, "stored", f"stored, {share}", count, counts, _why(counts, kept.stored), cost)
+            known = kept.stored if kept.stored.begun == stored.created else Differences()
+            yield Line(table, "stored", f"stored, {share}", count, counts, _why(counts, known), cost)
         if kept.earlier is not None:
             cells = [
                 cell

@@ -34,6 +34,35 @@ def drawing() -> ModuleType:
     return module
 
 
+@pytest.fixture(scope="module")
+def figures() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate_figures", ROOT / "docs" / "generate_figures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_figures_of_the_results_are_fresh_and_shown(figures: ModuleType) -> None:
+    assert sorted(file.stem for file in figures.FIGURES.glob("*.svg")) == sorted(figures.MAKERS)
+    pages = [ROOT / "docs" / "results.md", *sorted((ROOT / "docs" / "papers").glob("*.md"))]
+    text = "".join(page.read_text() for page in pages)
+    for name, make in figures.MAKERS.items():
+        kept = (figures.FIGURES / f"{name}.svg").read_text()
+        assert kept == figures.drawn(make()), f"{name}.svg is stale: run `make docs`"
+        assert text.count(f"figures/{name}.svg") == 2, f"{name} is on the page of results and on its paper's"
+
+
+def test_a_figure_shows_what_the_stored_cells_say(figures: ModuleType) -> None:
+    (panel, _) = figures.tableak_batches().panels
+    ours, theirs = (series for series in panel.series if series.name == "TabLeak")
+    (cell,) = figures.stored("tableak/1", batch="32", attack="TabLeak", **{"labels known": "true"})
+    assert (ours.points["32"].value, ours.points["32"].low) == (cell.ours, cell.low)
+    assert (theirs.published, theirs.points["32"].value) == (True, cell.published)
+    assert theirs.points["32"].high == cell.published + cell.spread
+
+
 def test_the_confusion_matrices_are_fresh(drawing: ModuleType) -> None:
     cells = json.loads(drawing.COUNTS.read_text())
     assert drawing.FIGURE.read_text() == drawing.figure(cells), "stale: run `python docs/draw_confusions.py`"

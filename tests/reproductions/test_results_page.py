@@ -20,6 +20,7 @@ from seepage.reproductions.transcribed import read_transcribed
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "reproductions" / "results"
 STORED = sorted(file for file in RESULTS.glob("*/*.json") if file.parent.name != "earlier")
+PAPERS = sorted((ROOT / "docs" / "papers").glob("*.md"))
 EARLIER = sorted((RESULTS / "earlier").glob("*.json"))
 
 
@@ -92,11 +93,22 @@ def test_every_table_of_every_paper_has_its_line(generator: ModuleType) -> None:
 
 def test_no_difference_is_left_without_a_cause(generator: ModuleType) -> None:
     page = generator.PAGE.read_text()
-    assert "no cause is kept" not in page, "docs/causes.toml says nothing of cells that differ"
+    assert "no cause is kept" not in page, (
+        "docs/causes.toml says nothing of cells that differ, or speaks of an older run"
+    )
     unknown = re.compile(r"not explained|unexplained|(not|nobody) knows? why|(un|not )known why|no explanation", re.I)
-    for line in page.splitlines():
+    for line in (line for text in (page, *map(Path.read_text, PAPERS)) for line in text.splitlines()):
         if unknown.search(line):
             assert re.search(r"Tried: \S", line), f"says that a cause is not known, and not what was tried: {line}"
+
+
+def test_every_paper_has_a_page_of_one_screen_that_begins_with_the_reader() -> None:
+    assert sorted(page.stem for page in PAPERS) == sorted(NAMES)
+    for page in PAPERS:
+        text = page.read_text()
+        assert text.count("\n") <= 45, page.name
+        assert text.split("\n")[0].endswith(": what differs and why")
+        assert text.split("\n")[2].startswith("**The question:**")
 
 
 def test_notes_are_of_tables_that_exist(generator: ModuleType) -> None:
@@ -108,7 +120,9 @@ def test_transcribed_tables_say_so_on_the_page(generator: ModuleType) -> None:
     page = generator.PAGE.read_text()
     stored, earlier = page.split("# Earlier runs, transcribed\n")
     assert "Transcribed from" not in stored
-    assert earlier.count("Transcribed from docs/results.md at 4234ccd.") == len(EARLIER)
+    from_page = [file for file in EARLIER if "docs/results.md at 4234ccd" in file.read_text()]
+    assert earlier.count("Transcribed from docs/results.md at 4234ccd.") == len(from_page)
+    assert earlier.count("Transcribed from a run that was not kept.") == len(EARLIER) - len(from_page)
     assert stored.count("```text\nseepage reproduce") == stored.count("A stored run, begun") == len(STORED)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field, ValidationError, model_validator
 
 from seepage._core import InputError
-from seepage.reproductions.stored import Kept, Sentence
+from seepage.reproductions.stored import Kept, Sentence, Short
 from seepage.reproductions.transcribed import Pairing
 
 
@@ -45,6 +45,16 @@ class EarlierRun(Differences):
     pairs: Annotated[tuple[Pairing, ...], Field(min_length=1)]
 
 
+class StoredRun(Differences):
+    """Why cells of a stored run differ: of this run, and of no later one that takes its place.
+
+    Args:
+        begun: the run's ``created``.
+    """
+
+    begun: Short = ""
+
+
 class TableNotes(Kept):
     """What is kept of a table.
 
@@ -55,7 +65,7 @@ class TableNotes(Kept):
     """
 
     not_run: Sentence = ""
-    stored: Differences = Differences()
+    stored: StoredRun = StoredRun()
     earlier: EarlierRun | None = None
 
 

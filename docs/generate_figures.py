@@ -1,0 +1,212 @@
+"""Draws docs/figures/*.svg from reproductions/results: ours beside the published numbers.
+
+`make docs`; a test fails when one is stale. Where there is a stored run it is drawn; panels of earlier runs, which were
+not kept, say so in their titles.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from seepage.reproductions.published import numbers_of
+from seepage.reproductions.stored import Comparison, read_table
+from seepage.reproductions.transcribed import Pairing, TranscribedTable, read_transcribed
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+from svg_plot import Figure, Panel, Point, Series, drawn  # noqa: E402  a neighbour, found by the line above
+
+RESULTS, FIGURES = HERE.parent / "reproductions" / "results", HERE / "figures"
+EARLIER = "transcribed"
+Name = Callable[[Comparison], str]
+
+
+def main() -> None:
+    FIGURES.mkdir(exist_ok=True)
+    for name, make in MAKERS.items():
+        (FIGURES / f"{name}.svg").write_text(drawn(make()), encoding="utf-8")
+
+
+def both(cells: Iterable[Comparison], place: Name, name: Name) -> list[Series]:
+    """Ours and the published numbers of the same cells, series by series."""
+    ours: dict[str, dict[str, Point]] = {}
+    theirs: dict[str, dict[str, Point]] = {}
+    for cell in cells:
+        if cell.ours is not None:
+            ours.setdefault(name(cell), {})[place(cell)] = Point(cell.ours, cell.low, cell.high)
+        if cell.published is not None:
+            spread = cell.spread or None
+            low, high = (cell.published - spread, cell.published + spread) if spread else (None, None)
+            theirs.setdefault(name(cell), {})[place(cell)] = Point(cell.published, low, high)
+    return [
+        series
+        for each in dict.fromkeys((*ours, *theirs))
+        for series in (Series(each, ours.get(each, {})), Series(each, theirs.get(each, {}), published=True))
+        if series.points
+    ]
+
+
+def stored(name: str, **place: str) -> list[Comparison]:
+    """The cells of a stored run that stand there."""
+    cells = read_table(RESULTS / f"{name}.json").cells
+    return [cell for cell in cells if all(cell.place.get(key) == value for key, value in place.items())]
+
+
+def share(name: str) -> str:
+    """How much of the published work a stored run has."""
+    scale = read_table(RESULTS / f"{name}.json").scale
+    return "all of the work" if scale == 1 else f"stored, {100 * scale:.2g} % of the work"
+
+
+def earlier(name: str) -> TranscribedTable:
+    return read_transcribed(RESULTS / "earlier" / f"{name}.json")
+
+
+def paired(name: str, *, rows: tuple[int, int] | None = None, **pairs: tuple[int, int]) -> list[Comparison]:
+    """Cells of a transcribed table, with a name for every pair of columns."""
+    made = []
+    for word, columns in pairs.items():
+        cells = Pairing(file=name, columns=(columns,), rows=rows).cells(earlier(name))
+        made += [cell.model_copy(update={"metric": word.replace("_", " ")}) for cell in cells]
+    return made
+
+
+def by(key: str) -> Name:
+    return lambda cell: cell.place[key]
+
+
+def tableak_batches() -> Figure:
+    sizes = ("8", "16", "32", "64", "128")
+    names = {"TabLeak (no pooling)": "no pooling", "TabLeak (no softmax)": "no softmax"}
+    run = both(
+        stored("tableak/1", **{"labels known": "true"}),
+        by("batch"),
+        lambda cell: names.get(cell.place["attack"], cell.place["attack"]),
+    )
+    columns = {"TabLeak": (2, 3), "Random": (10, 11), "no_pooling": (4, 5), "no_softmax": (6, 7), "Cosine": (8, 9)}
+    old = both(paired("tableak_1", **columns), by("row"), lambda cell: cell.metric)
+    titles = (share("tableak/1"), f"{EARLIER}, 10 batches, all steps")
+    panels = [
+        Panel(f"Table 1: {title}", "rows in a batch", "cells right, %", sizes, series, 100, 10, 40)
+        for title, series in zip(titles, (run, old), strict=True)
+    ]
+    return Figure("TabLeak, Adult, labels known: accuracy over batch size by attack", panels)
+
+
+def profiling_batches() -> Figure:
+    sizes = ("1", "2", "4", "8", "16", "32", "64", "128", "256")
+    data = ("Adult", "California Housing")
+    run = [cell for name in data for cell in stored("profiling/2", data=name, model="Small MLP")]
+    old = []
+    for name, column in zip(data, (1, 3), strict=True):
+        cells = Pairing(file="profiling_2", within=(column,)).cells(earlier("profiling_2"))
+        old += [cell.model_copy(update={"metric": name}) for cell in cells]
+    drawings = (
+        (share("profiling/2"), both(run, by("batch"), by("data"))),
+        (f"{EARLIER}, 10 batches, all steps", both(old, by("row"), lambda cell: cell.metric)),
+    )
+    panels = [
+        Panel(f"Table 2: {title}", "rows in a batch", "accuracy", sizes, series, 1, 0.2) for title, series in drawings
+    ]
+    return Figure("The profiling study, small MLP after training: accuracy over batch size", panels)
+
+
+def cafe_methods() -> Figure:
+    words = {"closed form (ours)": "closed form", "Cosine Similarity": "Cosine"}
+    words |= {"BN regularizer": "BN", "GC regularizer": "GC"}
+    series = both(
+        stored("cafe/2"), lambda cell: words.get(cell.place["attack"], cell.place["attack"]), lambda _: "PSNR"
+    )
+    places = list(dict.fromkeys(place for each in series for place in each.points))
+    panel = Panel(f"Table 2: {share('cafe/2')}", "attack", "PSNR, dB", places, series, 120, 20, kind="bars")
+    return Figure("CAFE on MNIST: quality of recovered pictures by attack", [panel])
+
+
+def cafe_training() -> Figure:
+    adam = earlier("cafe_7_spans")
+    rates = [row[0] for row in adam.rows]
+    columns = {"spans": (1, 4), "closed_form": (3, 4)}
+    under_adam = [
+        *(each for each in both(paired("cafe_7_spans", **columns), by("row"), by_metric) if not each.published),
+        _published(adam, 4),
+    ]
+    sgd = paired("cafe_7", rows=(0, 3), closed_form=(1, 2))
+    under_sgd = [
+        each for each in both(sgd, lambda cell: cell.place["row"].split()[-1], by_metric) if not each.published
+    ]
+    panels = [
+        Panel(f"Adam: {EARLIER}", "rate at which the model trains", "PSNR, dB", rates, under_adam, 100, 20),
+        Panel(
+            f"SGD: {EARLIER}",
+            "rate at which the model trains",
+            "PSNR, dB",
+            rates,
+            [*under_sgd, _published(adam, 4)],
+            100,
+            20,
+        ),
+    ]
+    return Figure("CAFE, Table 7: pictures recovered while the model trains", panels)
+
+
+def by_metric(cell: Comparison) -> str:
+    return cell.metric
+
+
+def _published(table: TranscribedTable, column: int) -> Series:
+    return Series("CAFE's descent", {row[0]: Point(float(row[column])) for row in table.rows}, published=True)
+
+
+def property_classes() -> Figure:
+    classes = ("2", "4", "5", "10", "20")
+    wanted = {"NLL (no ordinal)": "NLL"}
+    run = [cell for cell in stored("property/4.2") if cell.metric == "accuracy"]
+    now = both(run, by("classes"), lambda cell: wanted.get(cell.place["loss"], cell.place["loss"]))
+    pairs = Pairing(file="property_4_2", within=(1, 2, 3, 4, 5), between="thesis", rows=(0, 5))
+    old = both(
+        pairs.cells(earlier("property_4_2")), lambda cell: cell.place["column"].removesuffix(" classes"), by("row")
+    )
+    titles = (share("property/4.2"), f"{EARLIER}, 576 models a class")
+    panels = [
+        Panel(f"Table 4.2: {title}", "ranges of the share", "targets right, %", classes, series, 100, 20)
+        for title, series in zip(titles, (now, old), strict=True)
+    ]
+    return Figure("The property-inference thesis: accuracy over the number of ranges", panels)
+
+
+def tabvfl_designs() -> Figure:
+    table = earlier("tabvfl_designs")
+    points: dict[str, dict[str, Point]] = {}
+    data = ""
+    for row in table.rows:
+        data = row[0].partition(",")[0] or data
+        value, _, interval = row[2].partition(" (")
+        low, high = interval.removesuffix(")").split(" to ")
+        points.setdefault(row[1], {})[data] = Point(float(value), float(low), float(high))
+    places = list(points["TabVFL"])
+    series = [Series(name, each) for name, each in points.items()]
+    thesis = {
+        number.dataset: Point(number.value)
+        for number in numbers_of("tabvfl", "6.1")
+        if (number.method, number.metric) == ("TabVFL", "f1") and number.dataset in places and number.value is not None
+    }
+    series.append(Series("TabVFL", thesis, published=True))
+    panel = Panel(
+        f"F1: {EARLIER}, three runs", "data set", "F1 of six predictors", places, series, 1, 0.1, 0.6, kind="points"
+    )
+    return Figure("TabVFL beside central and local training: F1 by design", [panel])
+
+
+MAKERS: dict[str, Callable[[], Figure]] = {
+    "tableak_batches": tableak_batches,
+    "profiling_batches": profiling_batches,
+    "cafe_methods": cafe_methods,
+    "cafe_training": cafe_training,
+    "property_classes": property_classes,
+    "tabvfl_designs": tabvfl_designs,
+}
+
+if __name__ == "__main__":
+    main()
