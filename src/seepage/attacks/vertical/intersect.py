@@ -17,7 +17,8 @@ from torch import Tensor
 ROUNDS = 8  # of weights, each of which trusts spans that miss the direction less
 FIRST, FALL, LAST = 0.1, 0.3, 1e-4  # distances that count as the same, from the first round to the last
 IN = 1e-2  # a unit vector this near to a span lies in it
-APART = 0.03  # every other direction is this far from the spans, as a root mean square
+APART = 2e-3  # every other direction is this far from the spans at least, as a root mean square,
+CLEARLY = 10.0  # and this many times as far as the direction itself
 ASKED = 2  # spans at least that must agree
 MOST = 32  # spans at most for one person
 STARTS = 2  # spans of a set that are taken as the first one
@@ -44,7 +45,8 @@ class Common:
     @property
     def sure(self) -> bool:
         """Whether the spans that agree have this one direction in common, and most agree."""
-        return self.inside >= ASKED and 2 * self.inside > self.asked and self.second > APART
+        apart = self.second > max(APART, CLEARLY * self.residual)
+        return self.inside >= ASKED and 2 * self.inside > self.asked and apart
 
     @property
     def rank(self) -> tuple[bool, float, float]:
@@ -74,7 +76,7 @@ def _counts(available: int) -> Iterator[int]:
     count = 4
     while count < min(available, MOST):
         yield count
-        count = count * 3 // 2
+        count = max(count + 1, count * 4 // 3)
     yield min(available, MOST)
 
 

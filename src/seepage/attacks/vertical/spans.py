@@ -161,11 +161,12 @@ class SpanReader:
         said += f"certified.{behind}"
         ranks = [len(span.basis) for span in self._spans]
         neurons = len(self._scene.learner.initial()[self._scene.weight])
-        if count < total and ranks and max(ranks) >= min(neurons, self._scene.batch_size):
+        usual = sorted(ranks)[len(ranks) // 2] if ranks else 0
+        if count < total and usual >= min(neurons, 0.9 * self._scene.batch_size):
             said += _why(ranks, self._scene.batch_size, neurons)
         elif count < total:
             said += (
-                f" A batch of {self._scene.batch_size} rows spans {max(ranks, default=0)} directions: it holds more "
+                f" A batch of {self._scene.batch_size} rows spans {usual} directions: it holds more "
                 "rows than its categories have independent inputs, and tells only which categories are there."
             )
         return replace(found, note=said)
