@@ -14,7 +14,7 @@ def test_every_setting_has_its_own_people_and_batches() -> None:
     enough, fewer = map(plain, view.sentences)
     assert enough.startswith("The server saw 66 batches of 60 people. That is at least one batch for each person")
     assert "fewer than there are people" in fewer
-    assert "with 90 batches or more they would not" in fewer
+    assert "It protects nobody" in fewer  # FINDINGS C1: that many batches are a limit of CAFE, not of an attacker
 
 
 def test_what_the_attack_says_is_there() -> None:

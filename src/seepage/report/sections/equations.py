@@ -26,7 +26,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Equations:
-    """All settings, and whether the server saw batches enough."""
+    """All settings, and what the number of batches means for them."""
 
     readings: tuple[Reading, ...]
     sentences: tuple[str, ...]
@@ -57,10 +57,10 @@ def _sentence(people: int, batches: int) -> str:
     seen = f"The server saw {words.plural(batches, 'batch', 'batches')} of {words.count(people)} people. "
     if batches < people:
         return seen + (
-            f"That is fewer than there are people, so the equations leave rows open; with {words.count(people)} "
-            "batches or more they would not."
+            "That is fewer than there are people, so the sums alone leave rows open. It protects nobody: what a "
+            "person's batches have in common needs only the few batches that held the person."
         )
-    return seen + "That is at least one batch for each person, which is what the equations need."
+    return seen + "That is at least one batch for each person, which is what the sums need while weights are fixed."
 
 
 def _mean(cell: VerticalResult, metric: str) -> float | None:
