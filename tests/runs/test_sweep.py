@@ -275,6 +275,13 @@ def test_two_files_of_one_name_are_not_mixed_up(tmp_path: Path) -> None:
     assert len(open_sources(make_plan(SMALL | {"data": None, "cases": named}))) == 2
 
 
+def test_columns_dealt_to_two_and_to_five_guests_are_told_apart_by_their_cells() -> None:
+    plan = make_plan({"study": "training", "data": "clinic", "rows": 60, "grid": {"guests": [2, 5]}})
+    few, many = open_sources(plan)
+    assert few.name == many.name
+    assert few.digest != many.digest
+
+
 def test_a_worker_in_another_folder_finds_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     cases.frame().write_csv("table.csv")

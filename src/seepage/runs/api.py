@@ -200,7 +200,7 @@ def open_sources(plan: Plan) -> list[Opened]:
     """The table of every variant; each is opened once."""
     opened: dict[str, Opened] = {}
     found: list[Opened] = []
-    named: dict[tuple[str, str], str] = {}
+    named: dict[tuple[str, str, str], str] = {}
     for variant in plan.variants:
         table = json.dumps(
             [variant.request.facts, variant.settings.model_dump(mode="json", include={"tables", "key", "guests"})]
@@ -208,7 +208,9 @@ def open_sources(plan: Plan) -> list[Opened]:
         if table not in opened:
             opened[table] = plan.study.open(variant.request, variant.settings)
         found.append(opened[table])
-        first = named.setdefault((variant.name, found[-1].name), table)
+        # Columns dealt to other numbers of guests are other tables of one name, and their cells say the number.
+        guests = variant.settings.model_dump_json(include={"guests"})
+        first = named.setdefault((variant.name, found[-1].name, guests), table)
         if opened[first].digest != found[-1].digest:
             raise InputError(
                 f"Two tables of the plan are both called {found[-1].name!r}, so their numbers could not be told apart; "
