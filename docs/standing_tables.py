@@ -42,10 +42,10 @@ class Line:
 
     def cells(self) -> list[str]:
         """As a line of a Markdown table."""
-        numbers = [self.counts.within, self.counts.above, self.counts.below]
-        run = f"{self.counts.cells} of {self.published}" if self.counts.cells else "0"
-        shown = [str(number) if self.counts.cells else "" for number in numbers]
-        return [self.table.number, self.table.title, self.run, run, *shown, self.why]
+        counts = self.counts
+        stand = f"{counts.within} / {counts.above} / {counts.below}" if counts.cells else ""
+        run = f"{counts.cells} of {self.published}" if counts.cells else f"0 of {self.published}"
+        return [f"**{self.table.number}** {self.table.title}", self.run, run, stand, self.why]
 
 
 def standings(causes: Causes | None = None) -> str:
@@ -53,16 +53,7 @@ def standings(causes: Causes | None = None) -> str:
     kept = causes or read_causes(CAUSES)
     lines = {name: list(lines_of(find_paper(name), kept.papers[name])) for name in NAMES}
     parts = [_table(("paper", *HEAD), [_total(find_paper(name), each) for name, each in lines.items()])]
-    head = (
-        "table",
-        "what it shows",
-        "run",
-        "cells",
-        "within",
-        "above",
-        "below",
-        "why they differ, or why it was not run",
-    )
+    head = ("table", "run", "cells", "within / above / below", "why they differ, or why it was not run")
     for name, each in lines.items():
         paper = find_paper(name)
         parts.append(f"### {_capital(paper.short)}, table by table")
@@ -113,14 +104,15 @@ def _why(counts: Standing, differences: Differences) -> str:
     """The causes of the sides that have cells."""
     sides = {"Above": (counts.above, differences.above), "Below": (counts.below, differences.below)}
     sides["Without a number"] = (counts.failed, differences.failed)
-    said = [f"{side}: {cause.words() if cause else NO_CAUSE}" for side, (cells, cause) in sides.items() if cells]
+    said = [f"**{side}.** {cause.words() if cause else NO_CAUSE}" for side, (cells, cause) in sides.items() if cells]
     return " ".join(said)
 
 
 def _total(paper: Paper, lines: Sequence[Line]) -> list[str]:
     stored, earlier, none = ([each for each in lines if each.kind == kind] for kind in KINDS)
     seconds = [each.hours for each in none if each.hours is not None]
-    hours = f"{sum(seconds):,.0f}" if len(seconds) == len(none) else f"more than {sum(seconds):,.0f}"
+    unknown = len(none) - len(seconds)
+    hours = f"{sum(seconds):,.1f}" + (f", and {unknown} without an estimate" if unknown else "")
     return [
         f"[{paper.short}](papers/{paper.name}.md)",
         str(len(paper.tables)),
