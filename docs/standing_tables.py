@@ -79,6 +79,7 @@ def lines_of(paper: Paper, notes: PaperNotes) -> Iterator[Line]:
         kept = notes.tables.get(table.number, TableNotes())
         count = len(numbers_of(paper.numbers, table.stands_in or table.number))
         cost = notes.hours.get(table.number)
+        hours = "" if cost is None else f": {_hours(cost)}"
         file = RESULTS / paper.name / f"{table.number}.json"
         if file.exists():
             stored = read_table(file)
@@ -93,10 +94,10 @@ def lines_of(paper: Paper, notes: PaperNotes) -> Iterator[Line]:
                 for cell in pairs.cells(read_transcribed(RESULTS / "earlier" / f"{pairs.file}.json"))
             ]
             counts = standing(cells)
-            yield Line(table, "transcribed", "transcribed", count, counts, _why(counts, kept.earlier), cost)
+            run = "transcribed" if file.exists() else f"transcribed, not stored{hours}"
+            yield Line(table, "transcribed", run, count, counts, _why(counts, kept.earlier), cost)
         if not file.exists() and kept.earlier is None:
             reason = kept.not_run or notes.not_run
-            hours = "" if cost is None else f", {_hours(cost)}"
             yield Line(table, "not run", f"not run{hours}", count, Standing(), reason, cost)
 
 
@@ -112,7 +113,8 @@ def _total(paper: Paper, lines: Sequence[Line]) -> list[str]:
     stored, earlier, none = ([each for each in lines if each.kind == kind] for kind in KINDS)
     seconds = [each.hours for each in none if each.hours is not None]
     unknown = len(none) - len(seconds)
-    hours = f"{sum(seconds):,.1f}" + (f", and {unknown} without an estimate" if unknown else "")
+    digits = ",.0f" if sum(seconds) >= 10 else ".1f"
+    hours = f"{sum(seconds):{digits}}" + (f", and {unknown} without an estimate" if unknown else "")
     return [
         f"[{paper.short}](papers/{paper.name}.md)",
         str(len(paper.tables)),

@@ -85,7 +85,7 @@ def test_every_table_of_every_paper_has_its_line(generator: ModuleType) -> None:
         for table in find_paper(name).tables:
             mine = [line for line in lines if line[0] == f"| **{table.number}** {table.title}"]
             assert mine, f"{name} {table.number}"
-            run = {line[1].split(",")[0] for line in mine}
+            run = {re.split("[,:]", line[1])[0] for line in mine}
             assert ("stored" in run) == (RESULTS / name / f"{table.number}.json").exists()
             assert run <= {"stored", "transcribed", "not run"}
             assert all(line[-1].removesuffix(" |") for line in mine if line[1].startswith("not run")), mine
