@@ -12,6 +12,7 @@ from seepage.attacks.properties.readers import (
     DeepSets,
     Flat,
     Joined,
+    ListedSets,
     Paths,
     Reader,
     Rounds,
@@ -72,9 +73,10 @@ def test_what_does_matter_is_seen(reader: Reader) -> None:
     assert all(not torch.allclose(one, other, atol=1e-3) for other in others)
 
 
-def test_the_flat_reader_does_see_the_order() -> None:
+@pytest.mark.parametrize("reader", [Flat(), ListedSets()], ids=["flat", "deepsets_thesis"])
+def test_lists_do_see_the_order(reader: Reader) -> None:
     stack = models(0)
-    one, two = features(Flat(), stack, permuted(stack, torch.Generator().manual_seed(1)))
+    one, two = features(reader, stack, permuted(stack, torch.Generator().manual_seed(1)))
     assert not torch.allclose(one, two, atol=1e-3)
 
 
@@ -150,3 +152,21 @@ def test_rounds_are_read_side_by_side(reader: Reader) -> None:
     assert torch.equal(one[:, :half], two[:, :half])  # the first round, by a network of its own
     assert not torch.allclose(one[:, half:], two[:, half:])
     assert half == features(reader, first)[0].shape[1]
+
+
+def test_the_sets_of_the_thesis_sum_eight_numbers_of_each_layer() -> None:
+    (found,) = features(ListedSets(), models(0))
+    assert found.shape == (4, 8 * (len(WIDTHS) - 1))
+    network = ListedSets().network(ListedSets().parts(models(0)))
+    layers = [[module for module in phi if isinstance(module, torch.nn.Linear)] for phi in network.phi]  # type: ignore[union-attr]
+    assert [len(each) for each in layers] == [2, 2, 2, 1]
+    assert [each[0].in_features for each in layers] == [6, 7 + 8 * 6, 5 + 8 * 4, 4 + 8 * 3]
+
+
+def test_in_the_first_layer_the_thesis_sees_a_set() -> None:
+    """With one hidden layer and a last layer that is fed the same everywhere, only the list of context can tell."""
+    stack = models(0, widths=(5, 6))
+    order = torch.randperm(6, generator=torch.Generator().manual_seed(1))
+    other = Stack((stack.weights[0][:, order],), (stack.biases[0][:, order],))
+    one, two = features(ListedSets(), stack, other)
+    assert torch.allclose(one, two, atol=1e-9)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from seepage._core import InputError
 from seepage.data import clinic
@@ -66,6 +69,80 @@ def test_it_is_a_scikit_learn_estimator() -> None:
     tables, y = parties(120)
     assert model.fit(list(tables.values()), y).score(list(tables.values()), y) > 0
     assert model.set_params(latent=7).latent == 7
+
+
+def in_pandas(frame: pl.DataFrame) -> Any:
+    return pytest.importorskip("pandas").DataFrame(frame.to_dict(as_series=False))
+
+
+def one_frame(rows: int = 150) -> tuple[pl.DataFrame, dict[str, list[str]], np.ndarray]:
+    tables, y = parties(rows)
+    whole = pl.concat(list(tables.values()), how="horizontal")
+    return whole, {name: table.columns for name, table in tables.items()}, y
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas"])
+def test_one_frame_with_named_columns_is_the_frames_by_name(kind: str, tmp_path: Path) -> None:
+    tables, y = parties(150)
+    whole, columns, _ = one_frame()
+    given = whole if kind == "polars" else in_pandas(whole)
+    model = TabVFLClassifier(**SHORT, parties=columns).fit(given, y)
+    apart = TabVFLClassifier(**SHORT).fit(tables, y)
+    assert np.array_equal(model.predict_proba(given), apart.predict_proba(tables))
+    without = model.predict_proba(whole.select(columns["bank"]), absent=["shop"])
+    assert np.array_equal(without, apart.predict_proba({"bank": tables["bank"]}, absent=["shop"]))
+    model.save(tmp_path)
+    assert np.array_equal(TabVFLClassifier.load(tmp_path).predict(given), model.predict(given))
+
+
+def test_it_can_be_validated_and_searched() -> None:
+    whole, columns, y = one_frame()
+    model = TabVFLClassifier(**SHORT | {"finetuning": 2, "pretraining": 0}, parties=columns)
+    assert cross_val_score(model, in_pandas(whole), y, cv=2, error_score="raise").shape == (2,)
+    search = GridSearchCV(model, {"latent": [2, 3]}, cv=2, error_score="raise").fit(whole, y)
+    assert search.best_params_["latent"] in (2, 3)
+    assert set(search.predict(whole)) <= set(y)
+
+
+def test_more_people_than_were_trained_on_can_be_predicted() -> None:
+    whole, columns, y = one_frame()
+    model = TabVFLClassifier(**SHORT, parties=columns, failure_probability=0.3).fit(whole.head(100), y[:100])
+    assert len(model.predict(whole)) == len(y)
+
+
+def test_before_fit_it_says_so(tmp_path: Path) -> None:
+    tables, _ = parties(120)
+    for asked in (TabVFLClassifier().predict, TabVFLClassifier().predict_proba, TabVFLClassifier().transform):
+        with pytest.raises(NotFittedError):
+            asked(tables)
+    with pytest.raises(NotFittedError):
+        TabVFLClassifier().save(tmp_path)
+
+
+def test_other_people_in_the_same_row_are_refused() -> None:
+    tables, y = parties(120)
+    bank, shop = (in_pandas(table) for table in tables.values())
+    mixed = shop.sample(frac=1, random_state=0)
+    with pytest.raises(InputError, match="index of guest 'shop' differs from that of guest 'bank'"):
+        TabVFLClassifier(**SHORT).fit({"bank": bank, "shop": mixed}, y)
+    labels = pytest.importorskip("pandas").Series(y, index=mixed.index)
+    with pytest.raises(InputError, match="index of the labels differs"):
+        TabVFLClassifier(**SHORT).fit({"bank": bank, "shop": shop}, labels)
+    model = TabVFLClassifier(**SHORT).fit({"bank": bank, "shop": shop}, bank.assign(died=y)["died"])
+    with pytest.raises(InputError, match="index of guest 2 differs"):
+        model.predict([bank, mixed])
+
+
+def test_columns_have_one_owner_that_is_there() -> None:
+    whole, columns, y = one_frame(120)
+    with pytest.raises(InputError, match="say whose columns are whose"):
+        TabVFLClassifier(**SHORT).fit(whole, y)
+    with pytest.raises(InputError, match="has one owner"):
+        TabVFLClassifier(**SHORT, parties=columns | {"third": columns["bank"]}).fit(whole, y)
+    with pytest.raises(InputError, match="column"):
+        TabVFLClassifier(**SHORT, parties={"bank": ["nothing"]}).fit(whole, y)
+    with pytest.raises(InputError, match="no names of columns"):
+        TabVFLClassifier(**SHORT).fit(np.zeros((120, 4)), y)
 
 
 def test_the_folder_continues_a_run(tmp_path: Path) -> None:

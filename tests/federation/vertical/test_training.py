@@ -160,6 +160,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_numbers(tmp_path: Path, stop:
     resumed = federation(failures=failures)
     resumed.fit(TRAIN, HELD_OUT, checkpoint=checkpoint)
     assert [epoch.loss for epoch in resumed.history.epochs] == [epoch.loss for epoch in whole.history.epochs]
+    assert resumed.channel.traffic.state() == whole.channel.traffic.state()  # every byte is counted, and counted once
     rows = torch.arange(ROWS)
     assert torch.equal(resumed.host.latent(rows), whole.host.latent(rows))
 
@@ -205,6 +206,33 @@ def test_the_cache_stands_in_with_what_the_guest_sent_last() -> None:
     assert torch.equal(everybody, cached)
     made.host.cache.clear()
     assert not torch.equal(everybody, made.host.latent(rows, {"guest1"}))
+
+
+class Second(Failures):
+    """guest1 is drawn to be absent in the second epoch of fine-tuning, and nobody else ever."""
+
+    def absent(self, guests: object, phase: Phase, epoch: int, streams: Streams) -> set[str]:
+        return {"guest1"} if (phase, epoch) == (Phase.FINETUNING, 1) else set()
+
+
+@pytest.mark.parametrize("method", ["cache", "zeros", "hybrid"])
+def test_a_guest_that_is_really_late_is_stood_in_for_as_one_that_is_drawn_to_be(method: str) -> None:
+    made = federation(failures=Failures(method=method))  # type: ignore[arg-type]
+    answer = made.guests[1].respond
+
+    def late(message: Message) -> Message:
+        if message.stamp.phase == Phase.FINETUNING and message.stamp.epoch == 1:
+            raise SilentPartyError("late")
+        return answer(message)
+
+    made.guests[1].respond = late  # type: ignore[method-assign]
+    drawn = federation(failures=Second(method=method))  # type: ignore[arg-type]
+    one, other = made.fit(TRAIN, HELD_OUT), drawn.fit(TRAIN, HELD_OUT)
+    assert one.of(Phase.FINETUNING)[1].absent == ("guest1",)
+    assert [epoch.loss for epoch in one.epochs] == [epoch.loss for epoch in other.epochs]
+    zeros = federation(failures=Second(method="zeros")).fit(TRAIN, HELD_OUT)
+    same = [epoch.loss for epoch in zeros.epochs] == [epoch.loss for epoch in one.epochs]
+    assert same == (method == "zeros")
 
 
 def test_a_guest_that_never_comes_back_stops_the_run_and_the_state_is_there(tmp_path: Path) -> None:

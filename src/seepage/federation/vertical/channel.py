@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as LateError
-from typing import Protocol
+from typing import Any, Protocol
 
 from seepage.federation.vertical.messages import Kind, Message, Phase, SilentPartyError
 
@@ -39,6 +39,24 @@ class Traffic:
             self.bytes[stamp.phase, stamp.training, message.sender, message.receiver, kind] += size
         if self.listener is not None:
             self.listener(message)
+
+    def state(self) -> dict[str, Any]:
+        """To save as JSON: what a run that goes on has sent before it was stopped."""
+        crossed = [
+            [phase.value, training, sender, receiver, kind.value, size]
+            for (phase, training, sender, receiver, kind), size in self.bytes.items()
+        ]
+        return {"messages": self.messages, "crossed": crossed}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a saved state."""
+        self.messages = int(state["messages"])
+        self.bytes = Counter(
+            {
+                (Phase(phase), bool(training), sender, receiver, Kind(kind)): int(size)
+                for phase, training, sender, receiver, kind, size in state["crossed"]
+            }
+        )
 
     def training_bytes(self, phase: Phase) -> dict[str, int]:
         """Bytes of every kind that training in this phase cost; validation is left out."""

@@ -13,22 +13,30 @@ import polars as pl
 import torch
 from safetensors.torch import load_file, save
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from seepage._core import InputError, Progress, Streams, silent, unknown_name
 from seepage._core.files import write_atomically
-from seepage.data import Schema, Statistics, as_frame
+from seepage.data import Schema, Statistics
 from seepage.federation.vertical.channel import Traffic
 from seepage.federation.vertical.columns import Columns
 from seepage.federation.vertical.designs import AGGREGATIONS, Aggregation, Design, LocalEncoders, LocalTabNets, TabVFL
-from seepage.federation.vertical.failures import METHODS, Failures, Method
+from seepage.federation.vertical.failures import METHODS, Cache, Failures, Method
+from seepage.federation.vertical.frames import (
+    PartyColumns,
+    Tables,
+    check_rows,
+    check_same_people,
+    named_frames,
+    prefixed,
+)
 from seepage.federation.vertical.rows import AlignedRows
 from seepage.federation.vertical.schedule import History, Training
 from seepage.federation.vertical.state import Checkpoint, write_json
 from seepage.federation.vertical.training import Federation
 from seepage.models.tabnet_split import TabNetParts
 
-Tables = Mapping[str, Any] | Sequence[Any]
 DESIGNS: dict[str, Callable[[Aggregation | None], Design]] = {
     "central": lambda _: TabVFL(mixed=False),
     "local": lambda how: LocalTabNets(aggregation=how or "concatenation"),
@@ -70,6 +78,8 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         validation: share of the rows that decides when to stop.
         failure_probability, failure_method: see :class:`Failures`.
         seed: of all randomness.
+        parties: columns of each guest by its name, where all columns come in one frame. Such a frame can be cut by
+            rows, as ``cross_val_score`` and ``GridSearchCV`` do.
 
     Example:
         >>> model = TabVFLClassifier(latent=4, pretraining=0, finetuning=1)
@@ -92,6 +102,7 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     failure_probability: float = 0.0
     failure_method: str = "hybrid"
     seed: int = 0
+    parties: PartyColumns | None = None
 
     def fit(
         self,
@@ -107,18 +118,17 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Train.
 
         Args:
-            tables: the guests' frames by name, or in a list; row i is the same person everywhere.
+            tables: the guests' frames by name, or in a list; row i is the same person everywhere. Or one frame, with
+                ``parties``.
             y: (rows,) labels, at the host.
             train_rows, validation_rows: which rows; drawn at random if not given.
             folder: save the state here after every epoch, and continue what is there.
         """
-        frames = named_frames(tables)
+        check_same_people(tables, y)
+        frames = self._frames(tables)
         labels = np.asarray(y)
-        if self.design == "central":
-            frames = {
-                "central": pl.concat([_prefixed(name, frame) for name, frame in frames.items()], how="horizontal")
-            }
-        _check_rows(frames, len(labels))
+        check_rows(frames, len(labels))
+        self.n_features_in_ = sum(frame.width for frame in frames.values())
         self.classes_, codes = np.unique(labels, return_inverse=True)
         train, validation = self._rows(len(labels), train_rows, validation_rows)
         self.columns_ = [Columns.fit(name, frame, train) for name, frame in frames.items()]
@@ -145,17 +155,20 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, tables: Tables, *, absent: Sequence[str] = ()) -> np.ndarray:
         """(rows, classes) probabilities."""
-        logits = self.federation_.host.logits(self._latent(tables, absent))
+        latent = self._latent(tables, absent)
+        logits = self.federation_.host.logits(latent)
         probabilities: np.ndarray = torch.softmax(logits, 1).numpy()
         return probabilities
 
     def predict(self, tables: Tables, *, absent: Sequence[str] = ()) -> np.ndarray:
         """(rows,) the likeliest class."""
-        predicted: np.ndarray = self.classes_[self.predict_proba(tables, absent=absent).argmax(1)]
+        likeliest = self.predict_proba(tables, absent=absent).argmax(1)
+        predicted: np.ndarray = self.classes_[likeliest]
         return predicted
 
     def save(self, folder: str | Path) -> None:
         """One folder for each party: its weights (safetensors) and what it knows (JSON, TOML)."""
+        check_is_fitted(self, "federation_")
         place = Path(folder)
         for guest, columns in zip(self.federation_.guests, self.columns_, strict=True):
             own = place / guest.name
@@ -216,11 +229,8 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _latent(self, tables: Tables, absent: Sequence[str]) -> Tensor:
-        frames = named_frames(tables)
-        if self.design == "central":
-            frames = {
-                "central": pl.concat([_prefixed(name, frame) for name, frame in frames.items()], how="horizontal")
-            }
+        check_is_fitted(self, "federation_")
+        frames = self._frames(tables, absent)
         names = [columns.name for columns in self.columns_]
         for name in (*frames, *absent):
             if name not in names:
@@ -229,12 +239,19 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if missing:
             raise InputError(f"There is no table of guest {', '.join(map(repr, missing))}; name it absent, or give it.")
         rows = next(iter(frames.values())).height
-        _check_rows(frames, rows)
+        check_rows(frames, rows)
         for guest, columns in zip(self.federation_.guests, self.columns_, strict=True):
             if guest.name in frames and guest.name not in absent:
                 guest.load(columns.encode(frames[guest.name]))
-        self.federation_.host.cache.clear()  # rows that were not seen in training have nothing in it
+        self.federation_.host.cache = Cache(rows, "zeros")  # rows that were not seen in training have nothing in it
         return self.federation_.host.latent(torch.arange(rows), set(absent))
+
+    def _frames(self, tables: Tables, absent: Sequence[str] = ()) -> dict[str, pl.DataFrame]:
+        """The guests' frames; a central design has one party with everybody's columns."""
+        frames = named_frames(tables, self.parties, absent)
+        if self.design != "central" or not frames:
+            return frames
+        return {"central": pl.concat([prefixed(name, frame) for name, frame in frames.items()], how="horizontal")}
 
     def _rows(
         self, count: int, train: Sequence[int] | np.ndarray | None, validation: Sequence[int] | np.ndarray | None
@@ -251,27 +268,6 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Changes with every setting and with the data."""
         sums = [float(x.double().sum()) for x in encoded] + [float(codes.sum()), float(len(codes))]
         return json.dumps({"parameters": self.get_params(), "data": sums}, sort_keys=True, default=str)
-
-
-def named_frames(tables: Tables) -> dict[str, pl.DataFrame]:
-    """The guests' frames by name."""
-    if isinstance(tables, Mapping):
-        return {str(name): as_frame(table, least=1) for name, table in tables.items()}
-    return {f"guest{number}": as_frame(table, least=1) for number, table in enumerate(tables, start=1)}
-
-
-def _prefixed(name: str, frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.rename({column: f"{name}.{column}" for column in frame.columns})
-
-
-def _check_rows(frames: Mapping[str, pl.DataFrame], rows: int) -> None:
-    if not frames:
-        raise InputError("There is no guest; at least one party with columns is needed.")
-    for name, frame in frames.items():
-        if frame.height != rows:
-            raise InputError(
-                f"Guest {name!r} has {frame.height} rows where {rows} are expected; align the tables first."
-            )
 
 
 def _plain(state: Mapping[str, Tensor]) -> dict[str, Tensor]:

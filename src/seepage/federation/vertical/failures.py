@@ -20,6 +20,8 @@ METHODS: tuple[Method, ...] = ("cache", "zeros", "hybrid")
 class Failures:
     """Each guest is absent in an epoch with this probability (the TabVFL thesis, section IV-E).
 
+    The method is also what stands in for a guest that really is late; a probability of 0 says nothing about that.
+
     Args:
         probability: of a guest and an epoch.
         method: ``cache``: its last intermediate results and masks stand in; everybody must be there in the first epoch.

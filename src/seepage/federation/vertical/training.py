@@ -34,7 +34,7 @@ class Federation:
         design: which part is where.
         parts: sizes of TabNet's parts.
         training: how to train.
-        failures: who is absent, and what stands in.
+        failures: who is absent by chance, and what stands in for anybody who is absent or late.
         streams: of all randomness.
         traffic: counts what crosses.
         limit: seconds to wait for a guest's answer, each guest in a thread of its own; without it a call is a function
@@ -78,7 +78,7 @@ class Federation:
                 rows.labels,
                 rows.classes,
                 self.channel,
-                Cache(len(rows.labels), "zeros" if self._failures.probability == 0 else self._failures.method),
+                Cache(len(rows.labels), self._failures.method),  # whoever is absent, drawn or really late
                 latent=parts.latent,
                 training=training,
             )
@@ -165,7 +165,8 @@ class Federation:
     def _save(self, checkpoint: Checkpoint) -> None:
         parties = {guest.name: guest.learning.state() for guest in self.guests}
         parties["host"] = self.host.learning.state() | self.host.cache.state()
-        checkpoint.save(len(self.history.epochs), parties, {"epochs": [asdict(each) for each in self.history.epochs]})
+        facts = {"epochs": [asdict(each) for each in self.history.epochs], "traffic": self.channel.traffic.state()}
+        checkpoint.save(len(self.history.epochs), parties, facts)
 
     def _resume(self, checkpoint: Checkpoint) -> None:
         found = checkpoint.load([guest.name for guest in self.guests] + ["host"])
@@ -177,4 +178,6 @@ class Federation:
         cached = {name: value for name, value in parties["host"].items() if name.startswith("cache.")}
         self.host.learning.restore({name: value for name, value in parties["host"].items() if name not in cached})
         self.host.cache.restore(cached)
+        if "traffic" in facts:  # states of earlier versions have none
+            self.channel.traffic.restore(facts["traffic"])
         self.history = History([Epoch(**(each | {"absent": tuple(each["absent"])})) for each in facts["epochs"]])

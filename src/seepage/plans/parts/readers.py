@@ -11,7 +11,11 @@ from seepage.plans.part import Part
 
 _THESIS = "the property-inference thesis"
 _READERS = {
-    "deepsets": ("Each layer is a set of neurons.", "Ganju et al., CCS 2018; " + _THESIS),
+    "deepsets": ("Each layer is a set of neurons; each weight stays with its neuron.", "Ganju et al., CCS 2018"),
+    "deepsets_thesis": (
+        "Deep Sets as published: sums, and the neurons of the layer before in a list.",
+        "Ganju et al., CCS 2018; " + _THESIS,
+    ),
     "paths": ("How the model's outputs answer to its inputs.", "Seepage"),
     "joined": ("`deepsets` and `paths` side by side.", "Seepage"),
     "sorted": ("All weights in a row, neurons sorted first.", "Ganju et al., CCS 2018"),

@@ -69,7 +69,7 @@ def make_model(settings: TrainingSettings, choice: TrainingChoice) -> TabVFLClas
         rate=settings.rate,
         patience=settings.patience,
         failure_probability=choice.failure_probability,
-        failure_method=choice.failure_method if choice.failure_probability else "zeros",
+        failure_method=choice.failure_method if choice.failure_probability else "hybrid",
         seed=streams.integer("model"),
     )
 
@@ -96,7 +96,8 @@ def run_choice(work: Work) -> Found:
     )
     part = f"run{choice.repeat}"
     parties = work.source.drawn(settings, choice.repeat)
-    received = crossing(_one_epoch(settings, choice), parties)
+    with fitting_threads(0):
+        received = crossing(_one_epoch(settings, choice), parties)
     found = Found(cells=[(cell, part)], threat_model=threat_model(settings, received))
     if work.sink.has(cell, part):
         return found
