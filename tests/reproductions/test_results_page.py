@@ -111,6 +111,13 @@ def test_every_paper_has_a_page_of_one_screen_that_begins_with_the_reader() -> N
         assert text.split("\n")[2].startswith("**The question:**")
 
 
+def test_options_that_papers_pages_name_exist() -> None:
+    commands = (ROOT / "docs" / "reference" / "cli.md").read_text()
+    for page in PAPERS:
+        for option in set(re.findall(r"`(--[a-z][a-z-]+)", page.read_text())):
+            assert re.search(rf"{option}\b", commands), f"{page.name}: {option}"
+
+
 def test_notes_are_of_tables_that_exist(generator: ModuleType) -> None:
     for name, notes in read_causes(ROOT / "docs" / "causes.toml").papers.items():
         assert {*notes.tables, *notes.hours} <= {table.number for table in find_paper(name).tables}
