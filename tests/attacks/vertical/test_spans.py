@@ -14,7 +14,7 @@ from seepage.attacks.vertical.intersect import common
 from seepage.attacks.vertical.one_by_one import OneByOne
 from seepage.attacks.vertical.spans import Spans
 from seepage.data import Layout
-from seepage.defenses import HiddenIds
+from seepage.defenses import GaussianNoise, HiddenIds
 from seepage.federation.vertical.shared import SharedLayers
 from seepage.models import Learner, scoped_randomness
 from seepage.observation import Claim, Space
@@ -89,6 +89,17 @@ def test_a_layer_narrower_than_the_batch_spans_no_row_and_the_note_says_so() -> 
     claim = claimed(scene, watched(scene, x, y, 80))
     assert claim.outcome is Outcome.NOT_APPLICABLE
     assert "12 neurons, too few to span a batch of 20 rows" in claim.note
+
+
+def test_noise_is_named() -> None:
+    x, y = people(60)
+    scene = world(60, 6)
+    noisy = SharedLayers(batch_size=6).stream(
+        scene.learner, x, y, 60, Streams(1), defense=GaussianNoise(deviation=1e-3)
+    )
+    claim = claimed(scene, list(noisy))
+    assert claim.outcome is Outcome.NOT_APPLICABLE
+    assert "there is noise in it, or it is not the true one" in claim.note
 
 
 def test_a_batch_with_more_rows_than_independent_inputs_tells_only_categories() -> None:

@@ -180,6 +180,11 @@ def _contradicted(direction: Tensor, spans: list[Span]) -> bool:
 
 def _why(ranks: list[int], rows: int, neurons: int) -> str:
     """What keeps the rest from being determined."""
+    if max(ranks) > rows:
+        return (
+            f" A gradient spans {max(ranks)} directions, more than a batch has rows ({rows}): there is noise in it, or "
+            "it is not the true one."
+        )
     if max(ranks) >= neurons:
         return f" The first layer has {neurons} neurons, too few to span a batch of {rows} rows."
     return " The others were in too few batches, or the model is so sure of them that they add nothing to a gradient."
