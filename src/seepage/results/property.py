@@ -107,15 +107,17 @@ class ModelsMade(Facts):
         """A sentence about models that were read although they are poor; empty if there are none."""
         targets, used = len(self.failing_targets), self.shadows + self.targets
         failing = self.failing_shadows + targets
-        if not failing and not self.learned_nothing:
-            return ""
+        told = []
+        if failing:
+            told.append(
+                f"{failing} of {used} models ({100 * failing / used:.0f} %), {targets} of them targets, are below the "
+                f"{100 * GATE:.0f} % accuracy that the property-inference thesis asks for and were read all the same; "
+                f"--least-accuracy {GATE:g} leaves them out"
+            )
+        if self.learned_nothing:
+            told.append(f"{self.learned_nothing} of {used} models learned nothing beyond guessing the commonest label")
         where = "" if self.defense == "none" else f" ({self.defense})"
-        return (
-            f"Quality gate{where}: {failing} of {used} models ({100 * failing / used:.0f} %), {targets} of them "
-            f"targets, are below the {100 * GATE:.0f} % accuracy that the property-inference thesis asks for, and "
-            f"{self.learned_nothing} learned nothing beyond guessing. They were read all the same; "
-            f"--least-accuracy {GATE:g} leaves out what is below the gate."
-        )
+        return f"Quality gate{where}: {'; '.join(told)}." if told else ""
 
 
 class PropertySummary(Summary):
@@ -130,12 +132,13 @@ class PropertySummary(Summary):
         return tuple(dict.fromkeys(made.warning for made in self.models if made.warning))
 
     def lines(self) -> tuple[list[str], list[list[str]]]:
+        several = len({cell.reader for cell in self.cells}) > 1
         headings = ["defence", "ranges", "loss", "named rightly", "guessing", "squared error", "guessing", "targets"]
         return headings, [
             [
                 cell.defense,
                 str(cell.classes),
-                f"{cell.loss} {cell.hierarchy}".strip(),
+                " ".join(part for part in (cell.loss, cell.hierarchy, cell.reader if several else "") if part),
                 show(cell.accuracy),
                 f"{cell.guessing:.2f}",
                 show(cell.mse),
