@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import torch
 
 import seepage
 from seepage._core import InputError
 from seepage.data import clinic
 from seepage.data.request import Request
+from seepage.federation.vertical import Guest, Message
 from seepage.results import Run, read_summary
 from seepage.results.training import TrainingSummary
 from seepage.runs import make_plan
@@ -44,6 +46,26 @@ def test_a_run_holds_quality_cost_bytes_and_the_model(trained: Path) -> None:
     assert cell.judged["gain"] is not None
     assert (trained / "model" / "host" / "weights.safetensors").exists()
     assert not (trained / "work").exists()
+
+
+def test_a_single_training_takes_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Children are limited where there are several; on a busy machine a single run with all threads mostly waits."""
+    seen: list[int] = []
+    respond = Guest.respond
+
+    def watched(self: Guest, message: Message) -> Message:
+        seen.append(torch.get_num_threads())
+        return respond(self, message)
+
+    monkeypatch.setattr(Guest, "respond", watched)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        seepage.audit(**SHORT, evaluate=False)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert set(seen) == {1}
 
 
 def test_who_reads_of_whom_is_told_only_where_it_was_measured(trained: Path) -> None:
