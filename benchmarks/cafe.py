@@ -16,6 +16,7 @@ import json
 import resource
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -25,7 +26,7 @@ from seepage._core import Streams
 from seepage.attacks.vertical.cafe import Cafe, CafeState
 from seepage.attacks.vertical.closed_form import ClosedForm
 from seepage.attacks.vertical.spans import Spans
-from seepage.data import Encoder, Layout, Table
+from seepage.data import Encoder, Layout, Statistics, Table
 from seepage.data.request import Request
 from seepage.data.source import open_source
 from seepage.federation.vertical.shared import SharedLayers
@@ -101,16 +102,36 @@ def pictures(rows: int, neurons: int, batch: int = 40) -> dict[str, float]:
     }
 
 
+@dataclass(frozen=True, eq=False)
+class Adult:
+    """People of Adult, and TabLeak's net for them."""
+
+    table: Table
+    encoder: Encoder
+    statistics: Statistics
+    x: torch.Tensor
+    learner: Learner
+
+    @classmethod
+    def of(cls, people: int) -> Adult:
+        source = open_source(Request(data="adult", fallback="clinic"))
+        table = drawn(source.table, people, np.random.default_rng(0))
+        encoder = Encoder(schema=table.schema)
+        statistics = encoder.statistics(table)
+        layout = encoder.layout
+        learner = make_learner(tableak_mlp(), layout.numeric, layout.sizes, "binary", 2, seed=0)
+        return cls(table, encoder, statistics, torch.from_numpy(encoder.encode(table, statistics)), learner)
+
+    def scene(self, batch: int, *, fixed: bool) -> VerticalScene:
+        space = Space(layout=self.encoder.layout)
+        return VerticalScene(learner=self.learner, rows=len(self.x), batch_size=batch, space=space, fixed=fixed)
+
+
 def tables(people: int, batch: int, *, curve: bool = True) -> dict[str, object]:
     """Adult: first layer as wide as TabLeak's net, all rows of all people."""
-    source = open_source(Request(data="adult", fallback="clinic"))
-    table = drawn(source.table, people, np.random.default_rng(0))
-    encoder = Encoder(schema=table.schema)
-    statistics = encoder.statistics(table)
-    x = torch.from_numpy(encoder.encode(table, statistics))
-    layout = encoder.layout
-    learner = make_learner(tableak_mlp(), layout.numeric, layout.sizes, "binary", 2, seed=0)
-    scene = VerticalScene(learner=learner, rows=people, batch_size=batch, space=Space(layout=layout))
+    adult = Adult.of(people)
+    table, encoder, statistics, x, learner = adult.table, adult.encoder, adult.statistics, adult.x, adult.learner
+    scene = adult.scene(batch, fixed=True)
     solver, spent = ClosedForm().start(scene), 0.0
     points = {round(share * people) for share in (0.5, 0.9, 0.98, 1.0, 1.02)} if curve else set()
     determined: dict[str, float] = {}
@@ -137,14 +158,9 @@ def tables(people: int, batch: int, *, curve: bool = True) -> dict[str, object]:
 
 def training(people: int, batch: int) -> dict[str, float]:
     """Adult while the model trains with Adam, one batch for two people."""
-    source = open_source(Request(data="adult", fallback="clinic"))
-    table = drawn(source.table, people, np.random.default_rng(0))
-    encoder = Encoder(schema=table.schema)
-    statistics = encoder.statistics(table)
-    x = torch.from_numpy(encoder.encode(table, statistics))
-    layout = encoder.layout
-    learner = make_learner(tableak_mlp(), layout.numeric, layout.sizes, "binary", 2, seed=0)
-    scene = VerticalScene(learner=learner, rows=people, batch_size=batch, space=Space(layout=layout), fixed=False)
+    adult = Adult.of(people)
+    table, encoder, statistics, x, learner = adult.table, adult.encoder, adult.statistics, adult.x, adult.learner
+    scene = adult.scene(batch, fixed=False)
     reader, solver, spent = Spans().start(scene), ClosedForm(window=people // 2).start(scene), 0.0
     protocol = SharedLayers(batch_size=batch, rate=1e-3, adam=True)
     for update in protocol.stream(learner, x, torch.from_numpy(table.target), people // 2, Streams(0)):

@@ -12,11 +12,14 @@ differentiation of a differentiated net does it in general. By hand it is four p
 A linear layer is 4 products with its weights here, and 3 in the comparison; nothing else is of any size. All tensors
 are (observations, lines, width), with the lines of all runs, rows and tokens of an observation. Parameters are those of
 one model, or have a leading axis of observations.
+
+Long because the layers are one algorithm, four short passes each.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -59,6 +62,13 @@ class Layer(Protocol):
     def tangent(self, t: Tensor) -> Tensor: ...
 
     def adjoint(self, u: Tensor) -> Tensor: ...
+
+
+def passed(layers: Sequence[Layer], way: str, lines: Tensor) -> Tensor:
+    """Through some layers, in one of the four ways."""
+    for layer in layers:
+        lines = getattr(layer, way)(lines)
+    return lines
 
 
 class Linear:

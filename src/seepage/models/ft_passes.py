@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from seepage.models.four_passes import Attention, HeadLinear, Layer, Linear, Norm, Pairs, ReGLU, ReLU
+from seepage.models.four_passes import Attention, HeadLinear, Layer, Linear, Norm, Pairs, ReGLU, ReLU, passed
 from seepage.models.ft_tokens import Tokens
 from seepage.models.ft_transformer import BlockFTTransformer
 from seepage.models.functional import Parameters
@@ -161,13 +161,6 @@ class Block:
         x = x + passed(self._feed[::-1], way, x)
         back = passed(self._attend[::-1], way, x)
         return plus_first(back, x, self._tokens) if self._last else back + x
-
-
-def passed(layers: Sequence[Layer], way: str, lines: Tensor) -> Tensor:
-    """Through some layers, in one of the four ways."""
-    for layer in layers:
-        lines = getattr(layer, way)(lines)
-    return lines
 
 
 def first_of(lines: Tensor, tokens: int) -> Tensor:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor, nn
 
-from seepage.models.four_passes import Layer, Linear, Norm, Pairs, ReLU
+from seepage.models.four_passes import Layer, Linear, Norm, Pairs, ReLU, passed
 from seepage.models.functional import Learner, Parameters
 
 _HALF = 2**-0.5
@@ -84,23 +82,17 @@ class MLPPasses:
 
     def forward(self, x: Tensor) -> Tensor:
         """(obs, runs x rows, width) to outputs (obs, runs x rows, outputs)."""
-        return _through(self._layers, "forward", x)
+        return passed(self._layers, "forward", x)
 
     def backward(self, g: Tensor) -> Pairs:
         """From the loss's slopes by the outputs to the gradient, in factors and tensors."""
-        _through(self._layers[::-1], "backward", g)
+        passed(self._layers[::-1], "backward", g)
         return self.pairs
 
     def tangent(self) -> Tensor:
         """From slopes by the gradient, which are in the pairs now, to slopes by the loss's slopes."""
-        return _through(self._layers, "tangent", torch.empty(0))
+        return passed(self._layers, "tangent", torch.empty(0))
 
     def adjoint(self, u: Tensor) -> Tensor:
         """From slopes by the outputs to slopes by the rows."""
-        return _through(self._layers[::-1], "adjoint", u)
-
-
-def _through(layers: Sequence[Layer], way: str, lines: Tensor) -> Tensor:
-    for layer in layers:
-        lines = getattr(layer, way)(lines)
-    return lines
+        return passed(self._layers[::-1], "adjoint", u)

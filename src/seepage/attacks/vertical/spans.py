@@ -107,7 +107,7 @@ class SpanReader:
         (claim,) = recovery.claims(self._scene)
         if claim.rows is None:
             return [claim]
-        return [Claim(**{**vars(claim), "certified": certified.numpy()})]
+        return [replace(claim, certified=certified.numpy())]
 
     def recover(self) -> tuple[Recovery, Tensor]:
         """What the batches so far determine, and which rows are certified."""
