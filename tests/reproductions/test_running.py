@@ -46,7 +46,7 @@ def test_a_cell_of_the_profiling_study_goes_on_where_it_was(tmp_path: Path) -> N
     again = run("profiling", "4", tmp_path, TINY, **ONE)
     assert again.table == made.table
     assert {file: file.stat().st_mtime_ns for file in (folder / "records").iterdir()} == before
-    assert read_table(folder / "reproduced.json") == made.table
+    assert read_table(folder / "reproduced-4.json") == made.table
     assert read_summary(Run.open(folder)).command == made.table.command
 
 
@@ -80,6 +80,17 @@ def test_a_cell_of_the_property_inference_thesis(tmp_path: Path) -> None:
     assert numbers["accuracy"].ours is not None
     assert 0 <= numbers["accuracy"].ours <= 100
     assert any("models for each class" in sentence for sentence in numbers["mse"].differs)
+
+
+def test_tables_of_one_plan_share_its_run(tmp_path: Path) -> None:
+    work = replace(TINY, scale=0.0001, paths={"census_income": tables.census(tmp_path)})
+    first = run("property", "4.2", tmp_path, work, classes=["2"], losses=["sor"])
+    files = {file: file.stat().st_mtime_ns for file in (first.folders[0] / "records").iterdir()}
+    second = run("property", "4.2-shadows", tmp_path, work, classes=["2"], losses=["sor"])
+    assert second.folders == first.folders
+    assert {file: file.stat().st_mtime_ns for file in (first.folders[0] / "records").iterdir()} == files
+    assert read_table(first.folders[0] / "reproduced-4.2.json") == first.table
+    assert read_table(first.folders[0] / "reproduced-4.2-shadows.json") == second.table
 
 
 def test_a_cell_of_tabvfl_and_what_is_left_out(tmp_path: Path) -> None:

@@ -21,7 +21,10 @@ from seepage.reproductions.stored import Comparison, PlanRun, ReproducedTable
 from seepage.runs import make_plan, open_sources, read_plan, run
 from seepage.runs.backends import Backend, open_backend
 
-FILE = "reproduced.json"  # in the run folder of a table's first plan
+
+def file_of(number: str) -> str:
+    """The name of a table's file, in the run folder of its first plan: tables of the same plan share that folder."""
+    return f"reproduced-{number}.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +120,7 @@ def reproduce(paper: str, table: str | None = None, work: Workload | None = None
         common=common,
         cells=tuple(apart),
     )
-    made.write(folders[0] / FILE)
+    made.write(folders[0] / file_of(shown.number))
     return Reproduction(table=made, folders=tuple(folders))
 
 
@@ -160,7 +163,8 @@ def _run(
     """Run a plan by the one path of all plans."""
     made, published = make_plan(plan.scaled.values), make_plan(plan.published)
     sources = open_sources(made)
-    folder = work.folder / f"reproduce-{paper.name}-{table.number}-{plan.name}-{made.fingerprint}"
+    # The table is not in the name: several tables show the same plan, and what one has run the next one reads.
+    folder = work.folder / f"reproduce-{paper.name}-{plan.name}-{made.fingerprint}"
     summary = run(
         made, out=folder, command=command, sources=sources, backend=backend, strict=False, progress=work.progress
     )
