@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 from seepage._core.lazily import lazily
 
 if TYPE_CHECKING:
+    from seepage.report.notebook import notebook_view as notebook_view
     from seepage.report.page import render as render
     from seepage.report.page import write_report as write_report
 
-__all__ = ["render", "write_report"]
+__all__ = ["notebook_view", "render", "write_report"]
 
-__getattr__ = lazily(__name__, dict.fromkeys(__all__, "page"))  # words of the report are also used where help is shown
+__getattr__ = lazily(
+    __name__, {"notebook_view": "notebook", "render": "page", "write_report": "page"}
+)  # words of the report are also used where help is shown

@@ -10,14 +10,7 @@ from seepage._core import InputError
 from seepage.results.cells import Coordinate
 from seepage.results.gate import said
 from seepage.results.interval import Interval
-from seepage.results.summary import Result, Summary
-
-COMPARED = {
-    "rows": ("accuracy", "emr"),
-    "vertical": ("accuracy", "emr"),
-    "property": ("accuracy", "mse"),
-    "training": ("f1", "f1_published", "roc_auc", "gain"),
-}
+from seepage.results.summary import HEADLINE, Result, Summary
 
 
 @dataclass(frozen=True)
@@ -54,7 +47,7 @@ def compare(first: Summary, second: Summary) -> Comparison:
     one, two = _by_place(first.cells), _by_place(second.cells)
     found = []
     for place in one.keys() & two.keys():
-        for metric in COMPARED[first.study]:
+        for metric in HEADLINE[first.study]:
             before, after = _number(one[place], metric), _number(two[place], metric)
             if before is None or after is None:
                 continue

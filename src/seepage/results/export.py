@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 import polars as pl
 
 from seepage._core import InputError
-from seepage.results.interval import Interval
+from seepage.results.frames import cells_frame, columns_frame
 from seepage.results.reading import check_form, read_summary
-from seepage.results.row_numbers import RowNumbers
 from seepage.results.store import Run
-from seepage.results.summary import Result
 
 What = Literal["cells", "columns", "records"]
-Line = dict[str, str | int | float | bool | None]
 
 
 def export(run: Run, target: Path, what: What = "cells") -> int:
@@ -29,7 +25,7 @@ def export(run: Run, target: Path, what: What = "cells") -> int:
     if target.exists():
         raise InputError(f"{target} exists already; choose another name or remove it.")
     check_form(run)
-    frame = _records(run) if what == "records" else pl.DataFrame(list(_lines(run, what)), infer_schema_length=None)
+    frame = _records(run) if what == "records" else _summarised(run, what)
     try:
         with target.open("xb") as stream:
             frame.write_csv(stream)
@@ -46,38 +42,6 @@ def _records(run: Run) -> pl.DataFrame:
     return run.frame().collect()
 
 
-def _lines(run: Run, what: What) -> Iterator[Line]:
+def _summarised(run: Run, what: What) -> pl.DataFrame:
     summary = read_summary(run)
-    for cell in summary.cells:
-        if what == "cells":
-            yield _cell(cell)
-        elif isinstance(cell, RowNumbers):
-            yield from _columns(cell)
-        else:
-            raise InputError(f"The study {summary.study} has no columns; export its cells or records.")
-
-
-def _cell(cell: Result) -> Line:
-    line: Line = dict(cell.place)
-    line |= {name: getattr(cell, name) for name in ("id", "trials", "failed", "outcome", "seconds")}
-    if isinstance(cell, RowNumbers):
-        names = ("exposure", "rows", "rows_exact", "rows_certified", "rows_guessed")
-        line |= {name: getattr(cell, name) for name in names}
-    for name, interval in cell.metrics.items():
-        line |= _ends(name, interval)
-    for name, interval in (cell.gain if isinstance(cell, RowNumbers) else {}).items():
-        line |= _ends(f"gain_over_{name}", interval)
-    return line
-
-
-def _columns(cell: RowNumbers) -> Iterator[Line]:
-    for column in cell.columns:
-        line: Line = dict(cell.place)
-        line |= {"column": column.name, "kind": column.kind, "sensitive": column.sensitive}
-        yield line | _ends("attack", column.attack) | _ends("prior", column.prior)
-
-
-def _ends(name: str, interval: Interval | None) -> Line:
-    if interval is None:
-        return dict.fromkeys((name, f"{name}_low", f"{name}_high"))
-    return {name: interval.mean, f"{name}_low": interval.low, f"{name}_high": interval.high}
+    return cells_frame(summary) if what == "cells" else columns_frame(summary)

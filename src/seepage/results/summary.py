@@ -8,9 +8,10 @@ from these classes. ``SCHEMA_VERSION`` rises when a field changes its meaning.
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Literal
 
+import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from seepage._core import Outcome
@@ -19,6 +20,13 @@ from seepage.results.interval import Interval
 from seepage.results.trials import Trials
 
 SCHEMA_VERSION: Literal[2] = 2  # 1: one kind of document for each kind of run
+# The numbers that each study is about: what frames show first, and what is compared between runs.
+HEADLINE = {
+    "rows": ("accuracy", "emr"),
+    "vertical": ("accuracy", "emr"),
+    "property": ("accuracy", "mse"),
+    "training": ("f1", "f1_published", "roc_auc", "gain"),
+}
 _SCORED = {outcome.code for outcome in Outcome if outcome.scored}
 
 
@@ -185,14 +193,54 @@ class Summary(Facts):
     def __repr__(self) -> str:
         return str(self)
 
+    def to_frame(self) -> pl.DataFrame:
+        """What was tested and what came out, one line for each cell: the numbers that the study is about."""
+        from seepage.results import frames
+
+        return frames.headline_frame(self)
+
+    def cells_frame(self) -> pl.DataFrame:
+        """Every cell with all its numbers and the ends of their intervals, as ``seepage export`` writes them."""
+        from seepage.results import frames
+
+        return frames.cells_frame(self)
+
+    def columns_frame(self) -> pl.DataFrame:
+        """Every column of every cell: what was read of it. The studies ``property`` and ``training`` have none, and
+        say so (:class:`InputError`)."""
+        from seepage.results import frames
+
+        return frames.columns_frame(self)
+
+    def revealed_frame(self) -> pl.DataFrame:
+        """Rows as they are (``true.age``) and as they were read (``read.age``), if the run was made with ``reveal``;
+        one sentence (:class:`InputError`) if not. They are private."""
+        from seepage.results import frames
+
+        return frames.revealed_frame(self)
+
     def _repr_html_(self) -> str:
-        headings, lines = self.lines()
-        head = "".join(f"<th>{html.escape(text)}</th>" for text in headings)
-        body = "".join("<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in line) + "</tr>" for line in lines)
-        return (
-            f"<table><caption>Seepage: {html.escape(self.study)} of {html.escape(self.dataset.name)}</caption>"
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        )
+        """For notebooks: the view that the report made known (:func:`show_with`), or the table alone."""
+        return _VIEWS[-1](self) if _VIEWS else table_html(self)
+
+
+_VIEWS: list[Callable[[Summary], str]] = []
+
+
+def show_with(view: Callable[[Summary], str]) -> None:
+    """Let notebooks show summaries by this view. The report is above this room, so it cannot be named here."""
+    _VIEWS.append(view)
+
+
+def table_html(summary: Summary) -> str:
+    """The table that people see first, as HTML."""
+    headings, lines = summary.lines()
+    head = "".join(f"<th>{html.escape(text)}</th>" for text in headings)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in line) + "</tr>" for line in lines)
+    return (
+        f"<table><caption>Seepage: {html.escape(summary.study)} of {html.escape(summary.dataset.name)}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
 
 
 def envelope(trials: Trials) -> dict[str, object]:

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import datetime
-import inspect
 import json
+import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from seepage._core import InputError, Progress, silent
-from seepage.data.request import Request
 from seepage.plans import registry
 from seepage.plans.options import option_of
-from seepage.report import write_report
+from seepage.report import notebook_view, write_report
 from seepage.results import Run, Summary, Trials
 from seepage.results.store import STORE_VERSION, Head
+from seepage.results.summary import show_with
 from seepage.runs.backends import Backend, open_backend
 from seepage.runs.gathering import gather
+from seepage.runs.notebook import progress_here
 from seepage.runs.plan import Plan, make_plan
+from seepage.runs.signature import described, with_options
 from seepage.runs.sweep import run_here, run_plan
 from seepage.runs.task import Memory, versions
 from seepage.runs.words import command_line
-from seepage.studies import SETTINGS
 from seepage.studies.study import Opened
 
 
@@ -36,7 +37,7 @@ def audit(
     study: str = "rows",
     out: str | Path | None = None,
     jobs: int = 1,
-    progress: Progress = silent,
+    progress: Progress | None = None,
     **options: Any,
 ) -> Summary:
     """Audit a table: how much of it could another party read back from federated training?
@@ -48,15 +49,15 @@ def audit(
             batches) or ``training`` (models over several parties' columns).
         out: a folder for records, summary and report; nothing is written without it. One that holds a part of the
             same run is continued.
-        jobs: processes; more than one need a folder.
-        progress: called with a label, the work done and the whole.
-        options: what is said about the table (``task``, ``drop``, ``sensitive``, ``group``, ``schema``, ``path``), any
-            setting of the study (``models``, ``defenses``, ``batch_sizes``, ``attacks``, ``trials``, ``seed``, ...),
-            and ``grid`` and ``cases`` as in a plan (:func:`read_plan`). Models, defences and attacks are names, specs
+        jobs: processes that share the tasks. Objects of your own work in one only.
+        progress: called with a label, the work done and the whole. Without it: bars in a notebook, nothing elsewhere.
+        options: what is said about the table, any setting of the study, and ``grid`` and ``cases`` as in a plan
+            (:func:`read_plan`). ``help(seepage.audit)`` lists them all. Models, defences and attacks are names, specs
             such as ``"gaussian_noise:0.01"``, or objects of your own.
 
     Returns:
-        The summary; in a notebook it shows itself as a table.
+        The summary. A notebook shows its verdict and plots; ``to_frame()``, ``cells_frame()``, ``columns_frame()`` and
+        ``revealed_frame()`` give its numbers as frames.
 
     Example:
         >>> import seepage
@@ -71,35 +72,26 @@ def audit(
     if jobs < 1:
         raise InputError(f"There are {jobs} jobs; it must be at least 1.")
     plan = make_plan({"study": study, "data": data, "target": target} | options)
-    folder = Path(out) if out else None
+    command = command_line(plan)
     with ExitStack() as stack:
-        backend = stack.enter_context(open_backend("local", jobs=jobs)) if jobs > 1 else None
-        summary = run(plan, out=folder, command=command_line(plan), backend=backend, progress=progress)
-    if folder:
-        write_report(Run.open(folder))
+        told = stack.enter_context(progress_here(progress))
+        if jobs == 1:
+            summary = run(plan, out=Path(out) if out else None, command=command, progress=told)
+        else:
+            # Processes meet in a folder; one that nobody asked for is gone afterwards.
+            folder = Path(out) if out else Path(stack.enter_context(tempfile.TemporaryDirectory())) / "run"
+            backend = stack.enter_context(open_backend("local", jobs=jobs))
+            summary = run(plan, out=folder, command=command, backend=backend, progress=told)
+            if not out:
+                summary = summary.model_copy(update={"path": None, "name": summary.dataset.name})
+    if out:
+        write_report(Run.open(Path(out)))
     return summary
 
 
-def _signature() -> inspect.Signature:
-    """Every option by name: those about the table, and those of all studies."""
-    own = list(inspect.signature(audit).parameters.values())
-    named = {parameter.name for parameter in own}
-    kinds: list[type[BaseModel]] = [Request, *SETTINGS.values()]
-    fields = {name: field for kind in kinds for name, field in kind.model_fields.items()}
-    more = [
-        inspect.Parameter(
-            option_of(field).one if name == "schema_file" else name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=field.get_default(call_default_factory=True),
-            annotation=field.annotation,
-        )
-        for name, field in fields.items()
-        if name not in named
-    ]
-    return inspect.Signature([*own[:-1], *more, own[-1]], return_annotation=Summary)
-
-
-audit.__signature__ = _signature()  # type: ignore[attr-defined]
+audit.__signature__ = with_options(audit)  # type: ignore[attr-defined]
+audit.__doc__ = described(audit.__doc__ or "")
+show_with(notebook_view)
 
 
 def run(
