@@ -89,7 +89,8 @@ def a_record(
     if outcome in ("ok", "budget_spent"):
         numeric = any(column.kind == "numeric" for column in columns)
         values[Measure(ATTACK, ALL_COLUMNS, "accuracy")] = 1.0 if exact == 1 else near(accuracy)
-        values[Measure(ATTACK, ALL_COLUMNS, "emr")] = math.floor(exact * rows + random.uniform()) / rows
+        read = math.floor(exact * rows + random.uniform()) / rows
+        values |= {Measure(ATTACK, ALL_COLUMNS, name): read for name in ("exact", "emr")}
         for name in METRICS:
             absent = not numeric and (name.endswith("_num") or name == "rmse")
             values[Measure(ATTACK, ALL_COLUMNS, name)] = float("nan") if absent else near(accuracy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from seepage.report.leaks import amount_read, guessed_from, leaks_of, worst_of
+from seepage.report.sections.verdict import headline_of
 from seepage.results import Interval
 from tests.report.example import a_cell, a_summary, a_vertical_summary, plain, records_of
 from tests.report.leak import a_leak
@@ -26,9 +27,24 @@ def test_the_guess_to_beat_is_the_best_one() -> None:
 
 def test_amounts_in_words() -> None:
     assert plain(amount_read(a_leak())) == "54 of 80 rows exactly, and 90 % of all cells"
-    assert plain(amount_read(a_leak(rows_exact=0))) == "no row of 80 exactly, but 90 % of all cells"
+    assert plain(amount_read(a_leak(rows_exact=0))) == "no row of 80, but 90 % of all cells"
     assert plain(amount_read(a_leak(rows_exact=80))) == "all 80 rows exactly, and 90 % of all cells"
     assert plain(amount_read(a_leak(rows_exact=1, rows=1))) == "the one attacked row exactly, and 90 % of all cells"
+    nearly = a_leak(rows_exact=0, rows_near=7)
+    assert plain(amount_read(nearly)) == "no row of 80 exactly but 7 nearly, and 90 % of all cells"
+    assert plain(amount_read(a_leak(rows_near=60))) == "54 of 80 rows exactly (60 nearly), and 90 % of all cells"
+
+
+def test_no_share_of_cells_is_said_to_be_read_where_guessing_gets_more() -> None:
+    poor = a_leak(
+        rows_exact=0,
+        metrics={"accuracy": Interval(0.46, 0.4, 0.5), "exact": Interval(0, 0, 0), "emr": Interval(0, 0, 0)},
+        baselines={"prior": Interval(0.64, 0.6, 0.7), "uniform": None, "marginal": None},
+        gain={"prior": Interval(-0.18, -0.2, -0.1), "uniform": None, "marginal": None},
+    )
+    assert plain(amount_read(poor)) == "no row of 80, and no more cells than guessing gets"
+    assert "46" not in headline_of(poor)
+    assert "64" in headline_of(poor)
 
 
 def test_the_worst_is_measured() -> None:

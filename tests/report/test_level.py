@@ -22,7 +22,7 @@ CASES: dict[str, tuple[dict[str, object], Level]] = {
     "a little": ({"rows_exact": 0, "gain": gained(0.1, 0.05, 0.15)}, Level.SOME),
     "single rows": ({"rows_exact": 3, "gain": gained(0.0, -0.1, 0.1)}, Level.SOME),
     "rows that a guess reads as well are no evidence": (
-        {"rows_exact": 3, "rows_guessed": 5, "gain": gained(0, -0.1, 0.1), "emr_gain": gained(-0.02, -0.1, 0)},
+        {"rows_exact": 3, "rows_guessed_near": 5, "gain": gained(0, -0.1, 0.1), "emr_gain": gained(-0.02, -0.1, 0)},
         Level.NOT_FOUND,
     ),
     "a few rows that nobody guesses are, however wide the interval": (

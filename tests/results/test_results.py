@@ -58,6 +58,7 @@ def record(accuracy: float | None, *, client: int = 0, outcome: str = "ok", cell
             values[Measure(source, ALL_COLUMNS, "accuracy")] = accuracy if source == ATTACK else 0.25
             values[Measure(source, "age", "accuracy")] = accuracy
             values[Measure(source, ALL_COLUMNS, "emr")] = 0.5 if source == ATTACK else 0.25
+            values[Measure(source, ALL_COLUMNS, "exact")] = 0.25 if source == ATTACK else 0.0
         values[Measure(ATTACK, ALL_COLUMNS, "accuracy_cat")] = float("nan")
     return Record(
         cell=cell, repeat=0, client=client, round=1, exposure=0.0, rows=8, outcome=outcome, seconds=1.0, values=values
@@ -101,8 +102,8 @@ def test_failed_trials_are_counted_and_never_averaged() -> None:
     assert mean(cell.metrics["accuracy"]) == pytest.approx(0.8)
     assert mean(cell.gain["prior"]) == pytest.approx(0.55)
     assert cell.rows == 16
-    assert cell.rows_exact == 8
-    assert cell.rows_guessed == 4
+    assert (cell.rows_exact, cell.rows_near) == (4, 8)
+    assert (cell.rows_guessed, cell.rows_guessed_near) == (0, 4)
     assert mean(cell.emr_gain["prior"]) == pytest.approx(0.25)
     assert cell.metrics["accuracy_cat"] is None
     assert mean(cell.columns[0].attack) == pytest.approx(0.8)

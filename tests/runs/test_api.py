@@ -78,7 +78,7 @@ def test_a_cell_has_its_numbers_and_what_guessing_gets() -> None:
     for name in ("accuracy", "accuracy_cat", "accuracy_num", "emr", "emr_90", "emr_80", "rmse"):
         assert cell.metrics[name] is not None
     assert set(cell.baselines) == {"prior", "uniform", "marginal"}
-    assert set(cell.judged) == {"emr", "gain"}
+    assert set(cell.judged) == {"exact", "emr", "gain"}
     assert [column.name for column in cell.columns] == ["age", "colour", "size", "smoker"]
     assert summary.applicability[0].findings
     best = [entry for entry in summary.utility if entry.attack_point == "best"]

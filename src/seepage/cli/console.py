@@ -127,7 +127,7 @@ def _read_table(cells: Sequence[RowsResult | VerticalResult]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in varying:
         table.add_column(_SHORT.get(name, name), justify="right" if name in _NUMBERS else "left")
-    for heading in ("cells read", "best guess", "rows exact", "guessed", "outcome"):
+    for heading in ("cells read", "best guess", "rows exact", "near", "guessed", "outcome"):
         table.add_column(heading, justify="left" if heading == "outcome" else "right", no_wrap=True)
     for cell in cells:
         name, guess = cell.best_guess
@@ -136,7 +136,8 @@ def _read_table(cells: Sequence[RowsResult | VerticalResult]) -> Table:
             percent(cell.metrics.get("accuracy")),
             f"{percent(guess, spread=False)} {name}",
             f"{cell.rows_exact} of {cell.rows}",
-            str(cell.rows_guessed),
+            str(cell.rows_near),
+            str(cell.rows_guessed_near),
             cell.outcome + (f", {cell.failed} failed" if cell.failed else ""),
         )
     return table

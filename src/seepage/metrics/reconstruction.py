@@ -25,7 +25,9 @@ class Evaluator:
     """Scores claims against truths, and the baselines beside them.
 
     A claim is decoded to rows first. A cell is right if the category is equal or the number is within ``TOLERANCE``
-    deviations. Baselines go the same way as the claim: encoded, decoded, matched by the same rule.
+    deviations. A row is *near* (``emr``) when all of its cells are right so, and *exact* when every category is equal
+    and every number is, at the column's own resolution. Baselines go the same way as the claim: encoded, decoded,
+    matched by the same rule.
 
     Args:
         training: marginals of the whole training part.
@@ -49,7 +51,8 @@ class Evaluator:
         if claim.rows is None or not claim.outcome.scored:
             return {}
         client = self._client(truth.client_rows)
-        sheet = _Sheet(truth, client, self.training if self.deviation == "global" else client, knowledge, self.matching)
+        scale = self.training if self.deviation == "global" else client
+        sheet = _Sheet(truth, client, scale, knowledge, self.matching, self.training.resolution)
         side = sheet.side(claim.rows)
         if claim.ordered:  # nothing to match, for the attack and for those who only guess
             own = np.arange(len(truth.rows))
@@ -114,7 +117,7 @@ def aligned(claim: Claim, truth: Truth, knowledge: Knowledge, matching: Matching
     """The claimed rows, decoded, in the order of the true rows they are matched with."""
     assert claim.rows is not None
     client = Reference.of(truth.client_rows)
-    sheet = _Sheet(truth, client, client, knowledge, matching)
+    sheet = _Sheet(truth, client, client, knowledge, matching, client.resolution)
     side = sheet.side(claim.rows)
     order = sheet.order(side)
     return side.numbers[order], side.codes[order]
@@ -124,7 +127,13 @@ class _Sheet:
     """The true rows of one batch and everything that claimed rows are held against."""
 
     def __init__(
-        self, truth: Truth, client: Reference, scale: Reference, knowledge: Knowledge, matching: MatchingName
+        self,
+        truth: Truth,
+        client: Reference,
+        scale: Reference,
+        knowledge: Knowledge,
+        matching: MatchingName,
+        resolution: np.ndarray,
     ) -> None:
         self.rows: Table = truth.rows
         self.schema = truth.rows.schema
@@ -134,6 +143,7 @@ class _Sheet:
         self._statistics = truth.statistics
         self._knowledge = knowledge
         self._matching = matching
+        self._resolution = resolution
         encoded = self.encode(truth.rows.numbers, truth.rows.codes)
         self._true = Side(encoded, encoded, truth.rows.numbers, truth.rows.codes)
         self._scale = Scale(TOLERANCE * self.deviation, truth.encoder.layout.embedded)
@@ -157,6 +167,12 @@ class _Sheet:
         near = np.abs(self.rows.numbers - side.numbers[order]) <= TOLERANCE * self.deviation
         return np.concatenate([near, self.rows.codes == side.codes[order]], axis=1)
 
+    def exact(self, side: Side, order: np.ndarray) -> np.ndarray:
+        """(rows,): of which matched rows every cell is equal, numbers at the resolution of their columns."""
+        # A hair over half a step, or a number halfway between two would fail by the last bit.
+        equal = np.abs(self.rows.numbers - side.numbers[order]) <= 0.500001 * self._resolution
+        return np.asarray(equal.all(1) & (self.rows.codes == side.codes[order]).all(1))
+
     def shares(self, right: np.ndarray) -> dict[str, float]:
         """The share of cells that are right: of all, of numbers, of categories."""
         numeric = len(self.schema.numeric)
@@ -171,6 +187,7 @@ class _Sheet:
         right = self.right(side, order)
         share = right.mean(1)
         scores = self.shares(right) | {
+            "exact": self.exact(side, order).mean(),
             "emr": (share == 1).mean(),
             "emr_90": (share >= 0.9).mean(),
             "emr_80": (share >= 0.8).mean(),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seepage.data import Table
+from seepage.metrics.resolution import resolution
 
 BINS = 100  # equal bins between the bounds, as in TabLeak
 
@@ -18,6 +19,7 @@ class Reference:
     Args:
         table: its rows.
         low, high, deviation: of each number.
+        resolution: the step in which each number is told.
         histograms: (numeric columns, BINS) shares.
         shares: for each categorical column, the share of each category.
     """
@@ -26,6 +28,7 @@ class Reference:
     low: np.ndarray
     high: np.ndarray
     deviation: np.ndarray
+    resolution: np.ndarray
     histograms: np.ndarray
     shares: tuple[np.ndarray, ...]
 
@@ -46,4 +49,4 @@ class Reference:
         histograms = np.array(counts, dtype=np.float64).reshape(numbers.shape[1], BINS) / len(table)
         # A column of one value has a deviation of about 1e-17 by rounding; it is 0.
         deviation = np.where(low < high, numbers.std(0), 0.0)
-        return Reference(table, low, high, deviation, histograms, tuple(shares))
+        return Reference(table, low, high, deviation, resolution(table), histograms, tuple(shares))

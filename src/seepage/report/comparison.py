@@ -9,7 +9,7 @@ from seepage.results.compare import Difference, compare
 from seepage.results.summary import Summary
 
 LIMIT = 200  # lines; `seepage compare --json` has all
-_READ = {"accuracy": "cells read", "emr": "rows read exactly"}
+_READ = {"accuracy": "cells read", "exact": "rows read exactly", "emr": "rows read nearly"}
 _NAMES = {
     "rows": _READ,
     "vertical": _READ,
@@ -21,7 +21,7 @@ _NAMES = {
         "gain": "cells read by the host beyond guessing",
     },
 }
-_SHARES = {"accuracy", "emr", "gain"}
+_SHARES = {"accuracy", "exact", "emr", "gain"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -65,10 +65,16 @@ class Leak:
 
     @property
     def reads_rows(self) -> bool:
-        """Whether more rows were read exactly than any guess gets: sparse tables have rows that anybody guesses."""
+        """Whether more rows were read, nearly at least, than any guess gets: some rows anybody guesses."""
         gains = [value for value in self.result.emr_gain.values() if value]
         surely = all((gain.mean if gain.low is None else gain.low) > 0 for gain in gains)
-        return bool(self.result.rows_exact) and (self.result.rows_guessed == 0 or surely)
+        return bool(self.result.rows_near) and (self.result.rows_guessed_near == 0 or surely)
+
+    @property
+    def only_guesses(self) -> bool:
+        """Whether guessing gets as many cells right: then what the attack "read" is not worth a number."""
+        guess = self.best_guess
+        return self.accuracy is not None and guess is not None and self.accuracy.mean <= guess.mean
 
     @cached_property
     def level(self) -> Level:
@@ -78,11 +84,12 @@ class Leak:
         return level_of(self.result, self.best_gain, reads_rows=self.reads_rows)
 
     @cached_property
-    def rank(self) -> tuple[int, float, float, float]:
+    def rank(self) -> tuple[int, float, float, float, float]:
         """Sorts settings; the one that leaks most is the largest."""
         gain = self.best_gain.mean if self.best_gain else 0.0
-        exact = self.result.rows_exact / max(self.result.rows, 1)
-        return self.level.severity, exact, gain, self.accuracy.mean if self.accuracy else 0.0
+        rows = max(self.result.rows, 1)
+        exact, near = self.result.rows_exact / rows, self.result.rows_near / rows
+        return self.level.severity, exact, near, gain, self.accuracy.mean if self.accuracy else 0.0
 
 
 def leaks_of(summary: ReadRows) -> tuple[Leak, ...]:
@@ -113,12 +120,18 @@ def reader_of(result: ReadResult) -> str:
 
 
 def amount_read(leak: Leak) -> str:
-    """``54 of 80 rows exactly, and 90 % of all cells``."""
+    """``54 of 80 rows exactly (60 nearly), and 90 % of all cells``; nearly is the papers' tolerance."""
     result = leak.result
     cells = f"{percent(leak.accuracy.mean if leak.accuracy else None)} of all cells"
-    if not result.rows_exact:
-        return f"no row of {count(result.rows)} exactly, but {cells}"
+    if leak.only_guesses:
+        cells = "no more cells than guessing gets"
+    more = f"{count(result.rows_near)} nearly" if result.rows_near > result.rows_exact else ""
     if result.rows_exact == result.rows:
         everything = "the one attacked row" if result.rows == 1 else f"all {count(result.rows)} rows"
         return f"{everything} exactly, and {cells}"
-    return f"{count(result.rows_exact)} of {count(result.rows)}{SPACE}rows exactly, and {cells}"
+    if not result.rows_exact and more:
+        return f"no row of {count(result.rows)} exactly but {more}, and {cells}"
+    if not result.rows_exact:
+        return f"no row of {count(result.rows)}, {'and' if leak.only_guesses else 'but'} {cells}"
+    beside = f" ({more})" if more else ""
+    return f"{count(result.rows_exact)} of {count(result.rows)}{SPACE}rows exactly{beside}, and {cells}"

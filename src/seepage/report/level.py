@@ -44,7 +44,7 @@ def level_of(result: Result, gain: Interval | None, *, reads_rows: bool = False)
 
     Args:
         gain: what was read beyond the best guess.
-        reads_rows: more rows were read exactly than any guess gets.
+        reads_rows: more rows were read, nearly at least, than any guess gets.
     """
     if not result.measured:
         return Level.NOT_MEASURED

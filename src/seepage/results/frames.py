@@ -14,7 +14,7 @@ from seepage.results.rows import RevealedRow
 from seepage.results.summary import HEADLINE, Result, Summary
 
 Line = dict[str, str | int | float | bool | None]
-_COUNTED = ("exposure", "rows", "rows_exact", "rows_certified", "rows_guessed")
+_COUNTED = ("exposure", "rows", "rows_exact", "rows_near", "rows_certified", "rows_guessed", "rows_guessed_near")
 
 
 def headline_frame(summary: Summary) -> pl.DataFrame:

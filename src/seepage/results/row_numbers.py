@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from seepage._core import InputError
 from seepage.results.buckets import BUCKETS, Bucket, Kind
 from seepage.results.interval import Interval, bootstrap
 from seepage.results.record import (
@@ -35,7 +36,7 @@ _BY_RULE = {rule: by_rule("accuracy", rule) for rule in MATCHING_RULES}
 
 def is_summarised(measure: Measure) -> bool:
     """Whether a summary tells this number: of baselines only what an attack is compared with."""
-    return measure.source == ATTACK or measure.metric in ("accuracy", "emr", *_BY_RULE.values())
+    return measure.source == ATTACK or measure.metric in ("accuracy", "exact", "emr", *_BY_RULE.values())
 
 
 class ColumnNumbers(Facts):
@@ -64,7 +65,9 @@ class DoubtNumbers(Facts):
 
 class RowNumbers(Result):
     """What was read of rows, beside guessing. ``metrics`` holds ``accuracy`` (share of cells read back),
-    ``accuracy_num``, ``accuracy_cat``, ``emr`` (share of rows with every cell right), ``emr_90``, ``emr_80``, ``rmse``,
+    ``accuracy_num``, ``accuracy_cat``, ``exact`` (share of rows with every cell equal, numbers at their column's own
+    resolution), ``emr`` (share of rows with every cell right, numbers within 0.319 deviations: *near*),
+    ``emr_90``, ``emr_80``, ``rmse``,
     ``nearest_distance``, ``likelihood_num``, ``likelihood_cat``, ``accuracy_by_cells``,
     ``accuracy_by_l1`` and ``accuracy_by_study`` (the same rows matched by each rule, whichever was chosen; the same for
     ``accuracy_num`` and ``accuracy_cat``; in batches of up to 640 rows), ``label_accuracy`` (where labels were
@@ -81,11 +84,18 @@ class RowNumbers(Result):
         ),
     ] = 0
     rows: Annotated[int, Field(description="rows attacked")] = 0
-    rows_exact: Annotated[int, Field(description="rows read back with every column right")] = 0
+    rows_exact: Annotated[
+        int,
+        Field(description="rows read back exactly: every category equal, every number at its column's own resolution"),
+    ] = 0
+    rows_near: Annotated[
+        int, Field(description="rows read back nearly: every category equal, every number within 0.319 deviations")
+    ] = 0
     rows_certified: Annotated[
         int | None, Field(description="rows the attack itself proves; null for attacks that prove nothing")
     ] = None
-    rows_guessed: Annotated[int, Field(description="rows that the best guess gets")] = 0
+    rows_guessed: Annotated[int, Field(description="rows that the best guess gets exactly")] = 0
+    rows_guessed_near: Annotated[int, Field(description="rows that the best guess gets nearly")] = 0
     baselines: Annotated[Guesses, Field(description="accuracy of guessing: `prior`, `uniform`, `marginal`")] = Field(
         default_factory=dict
     )
@@ -97,12 +107,19 @@ class RowNumbers(Result):
         ),
     ] = Field(default_factory=dict)
     gain: Annotated[Guesses, Field(description="attack minus guessing, paired per trial")] = Field(default_factory=dict)
-    emr_baselines: Annotated[Guesses, Field(description="the same for rows with every cell right")] = Field(
+    emr_baselines: Annotated[Guesses, Field(description="the same for rows that are near")] = Field(
         default_factory=dict
     )
     emr_gain: Guesses = Field(default_factory=dict)
     doubt: tuple[DoubtNumbers, ...] = ()
     columns: tuple[ColumnNumbers, ...] = ()
+
+    @model_validator(mode="after")
+    def _near_holds_exact(self) -> RowNumbers:
+        """Summaries of earlier versions counted near rows as exact ones, and are not read as if they had not."""
+        if self.rows_exact > self.rows_near:
+            raise ValueError(f"{self.rows_exact} rows are exact but only {self.rows_near} near")
+        return self
 
     @property
     def best_guess(self) -> tuple[str, Interval | None]:
@@ -116,19 +133,24 @@ class RowNumbers(Result):
 
 def row_numbers(trials: Trials, columns: Sequence[ColumnFacts]) -> dict[str, object]:
     """The fields of :class:`RowNumbers` for the trials of a cell."""
-    rows = int(trials.rows.sum())
     metrics = {name: trials.interval(Measure(ATTACK, ALL_COLUMNS, name)) for name in trials.metrics()}
     gain, emr_gain = _gains(trials)
     known = [value for value in gain.values() if value is not None]
     return envelope(trials) | {
         "exposure": float(trials.heads["exposure"].mean() or 0.0),  # type: ignore[arg-type]
         "federations": len(np.unique(trials.federations)),
-        "rows": rows,
-        "rows_exact": round(float(np.nansum(trials.column(Measure(ATTACK, ALL_COLUMNS, "emr")) * trials.rows))),
+        "rows": int(trials.rows.sum()),
+        "rows_exact": _read(trials, "exact"),
+        "rows_near": _read(trials, "emr"),
         "rows_certified": _certified(trials),
-        "rows_guessed": round(max(trials.over_rows(Measure(name, ALL_COLUMNS, "emr")) for name in BASELINES) * rows),
+        "rows_guessed": _guessed(trials, "exact"),
+        "rows_guessed_near": _guessed(trials, "emr"),
         "metrics": metrics,
-        "judged": {"emr": metrics.get("emr"), "gain": min(known, key=_upper, default=None)},
+        "judged": {
+            "exact": metrics.get("exact"),
+            "emr": metrics.get("emr"),
+            "gain": min(known, key=_upper, default=None),
+        },
         "baselines": {name: trials.interval(Measure(name, ALL_COLUMNS, "accuracy")) for name in BASELINES},
         "baselines_by": _by_rules(trials),
         "gain": gain,
@@ -154,6 +176,21 @@ def _by_rules(trials: Trials) -> dict[str, Guesses]:
         for rule, metric in _BY_RULE.items()
         if trials.has(Measure(PRIOR, ALL_COLUMNS, metric))
     }
+
+
+def _read(trials: Trials, metric: str) -> int:
+    """How many rows the attack read so."""
+    if trials.has(Measure(ATTACK, ALL_COLUMNS, "emr")) and not trials.has(Measure(ATTACK, ALL_COLUMNS, metric)):
+        raise InputError(
+            "This run is of an earlier version, which did not tell exact rows from near ones; run it again."
+        )
+    return round(float(np.nansum(trials.column(Measure(ATTACK, ALL_COLUMNS, metric)) * trials.rows)))
+
+
+def _guessed(trials: Trials, metric: str) -> int:
+    """How many rows the best guess gets so."""
+    most = max(trials.over_rows(Measure(name, ALL_COLUMNS, metric)) for name in BASELINES)
+    return round(most * int(trials.rows.sum()))
 
 
 def _upper(interval: Interval) -> float:

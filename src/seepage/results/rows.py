@@ -130,13 +130,14 @@ class RowsSummary(Summary):
 
 
 _TOLD_APART = ("dataset", "protocol", "defense", "variant")
-READ = ["cells read back", "rows read exactly", "best guess", "rows", "outcome"]
+READ = ["cells read back", "rows read exactly", "rows read nearly", "best guess", "rows", "outcome"]
 
 
 def read(result: RowNumbers) -> list[str]:
     """What was read, in words for a table with the headings of ``READ``."""
     return [
         show(result.metrics.get("accuracy")),
+        show(result.metrics.get("exact")),
         show(result.metrics.get("emr")),
         show(result.best_guess[1]),
         f"{result.rows_exact} of {result.rows}" if result.rows else "-",

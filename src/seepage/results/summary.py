@@ -22,8 +22,8 @@ from seepage.results.trials import Trials
 SCHEMA_VERSION: Literal[2] = 2  # 1: one kind of document for each kind of run
 # The numbers that each study is about: what frames show first, and what is compared between runs.
 HEADLINE = {
-    "rows": ("accuracy", "emr"),
-    "vertical": ("accuracy", "emr"),
+    "rows": ("accuracy", "exact", "emr"),
+    "vertical": ("accuracy", "exact", "emr"),
     "property": ("accuracy", "mse"),
     "training": ("f1", "f1_published", "roc_auc", "gain"),
 }
@@ -126,7 +126,10 @@ class Result(Facts):
     metrics: Annotated[dict[str, Interval | None], Field(description="means with 95 % intervals over trials")]
     judged: Annotated[
         dict[str, Interval | None],
-        Field(description="what a gate looks at: `emr`, rows read exactly; `gain`, what is read beyond the best guess"),
+        Field(
+            description="what a gate looks at: `exact` and `emr`, rows read exactly and nearly; `gain`, what is read "
+            "beyond the best guess"
+        ),
     ] = Field(default_factory=dict)
 
     @property

@@ -24,7 +24,7 @@ def test_headline() -> None:
 def test_headline_without_a_row_and_for_another_adversary() -> None:
     leak = a_leak(rows_exact=0, protocol="sequential", batch_size=1)
     assert plain(headline_of(leak)).startswith(
-        "With batches of one row, the attacker read no row of 80 exactly, but 90 % of all cells."
+        "With batches of one row, the attacker read no row of 80, but 90 % of all cells."
     )
 
 

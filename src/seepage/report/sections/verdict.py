@@ -68,7 +68,7 @@ def headline_of(leak: Leak) -> str:
 def _tiles(worst: Leak) -> tuple[Tile, ...]:
     result, guess = worst.result, worst.best_guess.mean if worst.best_guess else None
     read = worst.accuracy.mean if worst.accuracy else None
-    rows = f"of {count(result.rows)}; guessing gets {count(result.rows_guessed)}"
+    rows = f"of {count(result.rows)}; nearly: {count(result.rows_near)}; guessing gets {count(result.rows_guessed)}"
     return (
         Tile(title="rows read back exactly", value=count(result.rows_exact), note=rows),
         Tile(title="cells read by the attack", value=percent(read), share=read),
