@@ -66,7 +66,7 @@ def _headline(study: str, cell: Result) -> Line:
         line |= _ends(name, number_of(cell, name))
     if isinstance(cell, RowNumbers):
         line |= _ends("best_guess", cell.best_guess[1])
-        line |= {"rows": cell.rows, "rows_exact": cell.rows_exact}
+        line |= {"rows": cell.rows, "rows_exact": cell.rows_exact, "rows_near": cell.rows_near}
     return line | {name: getattr(cell, name) for name in ("trials", "failed", "outcome")}
 
 
