@@ -124,3 +124,38 @@ def test_help_shows_the_options_of_its_study_and_no_others(study: str) -> None:
     first = text.split("The table:")[0]
     assert len(re.findall(r"^  --", first, re.M)) <= 11  # the ten that a person needs first, and --help
     assert "Advanced" in text
+
+
+FEDAVG = PLAN.replace("attack_options = {steps = 3}", 'attack_options = {steps = 2}\nprotocol = "fedavg"')
+
+
+@pytest.mark.parametrize("said", ['local_rows = "all"', '[grid]\nlocal_rows = ["all", 4]'])
+def test_all_local_rows_can_be_said_in_a_plan(folder: Path, said: str) -> None:
+    Path("plan.toml").write_text(f"{FEDAVG}{said}\n")
+    document = audited("--plan", "plan.toml", "--defense", "none", "--jobs", "1")
+    assert document["settings"]["local_rows"] == "all"
+    assert document["not_run"] == []
+    assert {cell["failed"] for cell in document["cells"]} == {0}
+
+
+def test_options_have_the_names_of_plans_too(folder: Path) -> None:
+    words = ["--data", "table.csv", "--target", "target", "--attack_points", "initialized", "--exposure", "0"]
+    document = audited(
+        *words, "--models", "linear", "--batch_sizes", "2", "--attack", "fast:restarts=2:steps=2", "--defenses", "none",
+        "--trials", "2", "--clients", "2",
+    )  # fmt: skip
+    (cell,) = document["cells"]
+    assert (cell["model"], cell["batch_size"], cell["attack"]) == ("linear", 2, "fast:restarts=2:steps=2")
+
+
+@pytest.mark.parametrize("study", SETTINGS)
+def test_every_name_of_a_plan_is_an_option(study: str) -> None:
+    from seepage.cli.declared import other_names
+    from seepage.plans.options import option_of
+
+    fields = SETTINGS[study].model_fields
+    flags = {flag_of(name, field) for name, field in fields.items()}
+    typed = {f"--{name}" for name in other_names(fields)} | flags
+    for name, field in fields.items():
+        if not option_of(field).off:
+            assert f"--{name.replace('_', '-')}" in typed

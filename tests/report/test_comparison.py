@@ -34,7 +34,8 @@ def test_what_became_worse_comes_first() -> None:
     both = compared(one, two)
     assert (both.lines[0].what, both.lines[0].clear) == ("cells read", True)
     assert plain(both.lines[0].change).startswith("+4")
-    assert (both.only_first, both.only_second) == (1, 1)
+    assert both.lines[-1].differs == "batch size 1 → 32"
+    assert (both.only_first, both.only_second) == (0, 0)
 
 
 def test_scores_are_not_shares() -> None:

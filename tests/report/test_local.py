@@ -12,9 +12,9 @@ import pytest
 
 from seepage._core import InputError
 from seepage.report.local import LocalPage
-from seepage.results import Run, TaskDone
+from seepage.results import Run, Summary, TaskDone
 from seepage.results.store import STORE_VERSION
-from tests.report.example import HOSTILE, every_study, plain
+from tests.report.example import HOSTILE, a_cell, every_study, plain, records_of
 
 STUDIES = every_study()
 
@@ -127,6 +127,40 @@ def test_a_report_is_shown_in_a_sandbox(server: LocalPage) -> None:
     assert policy.startswith("sandbox allow-scripts; default-src 'none'; ")
     assert "allow-same-origin" not in policy
     assert ask(server, "/report/rows%20going%20on")[0] == 404
+
+
+def outlined(run: Run) -> Run:
+    """What a run says before its first task, and one of its two cells."""
+    first, second = a_cell(batch_size=1), a_cell(batch_size=8)
+    whole = STUDIES["rows"].model_dump(mode="json", exclude={"cells", "not_run", "unfinished", "utility"})
+    cells = [{"file": cell.id, "cell": cell.id, "what": f"batch {cell.batch_size}"} for cell in (first, second)]
+    outline = {
+        "head": {name: value for name, value in whole.items() if name in Summary.model_fields},
+        "variants": [{"name": "", "dataset": "clinic", "columns": whole["dataset"]["columns"]}],
+        "tasks": [{"id": "one", "what": "mlp", "cells": cells}],
+    }
+    run.write("outline.json", json.dumps(outline))
+    run.add(records_of(first, 3))
+    return run
+
+
+def test_what_is_there_of_a_run_is_shown_and_compared(tmp_path: Path) -> None:
+    outlined(begun(tmp_path / "part", "rows", 1))
+    begun(tmp_path / "rows", "rows", 1).write("summary.json", STUDIES["rows"].to_json())
+    with LocalPage(tmp_path) as page:
+        thread = threading.Thread(target=page.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        status, report, policy = ask(page, "/report/part")
+        listed = ask(page, "/")[1]
+        both = ask(page, "/compare?first=part&second=rows")[1]
+        page.shutdown()
+    assert status == 200
+    assert policy.startswith("sandbox allow-scripts")
+    assert "The run is not finished: 1 of 2 settings and 0 of 1 tasks are there." in report
+    assert "batch 8" in report
+    assert "Open the report of what is there of part" in listed
+    assert "part: The run is not finished" in both
+    assert "What differs" in both
 
 
 @pytest.mark.parametrize("port", [-1, 65536, 70000])

@@ -29,7 +29,11 @@ def test_headline_numbers_come_with_their_intervals() -> None:
     cell, line = summary.cells[0], summary.to_frame().row(0, named=True)
     accuracy = cell.metrics["accuracy"]
     assert accuracy is not None
-    assert (line["accuracy"], line["accuracy_low"], line["accuracy_high"]) == (accuracy.mean, accuracy.low, accuracy.high)
+    assert (line["accuracy"], line["accuracy_low"], line["accuracy_high"]) == (
+        accuracy.mean,
+        accuracy.low,
+        accuracy.high,
+    )
     assert line["rows_exact"] == cell.rows_exact
 
 

@@ -115,6 +115,41 @@ def test_two_runs_are_compared_cell_by_cell() -> None:
     assert "batch 99" in found.only_second[0]
 
 
+def places(*changes: dict[str, Any]) -> RowsSummary:
+    return a_summary([record for change in changes for record in records_of(a_cell(**change), 2)])
+
+
+def test_runs_with_other_defences_are_compared_across_them() -> None:
+    noise = "gaussian_noise:deviation=0.1"
+    found = compare(
+        places({"batch_size": 1}, {"batch_size": 8}),
+        places({"batch_size": 1, "defense": noise}, {"batch_size": 8, "defense": noise}),
+    )
+    assert len(found.differences) == 4  # two batch sizes, two metrics
+    assert {each.differs for each in found.differences} == {f"defense none → {noise}"}
+    assert {each.cell for each in found.differences} == {"batch 1", "batch 8"}
+    assert found.equal == "clinic, fedsgd, mlp, untrained, tableak"
+    assert found.only_first == found.only_second == ()
+
+
+def test_equal_cells_come_before_those_compared_across_a_difference() -> None:
+    found = compare(places({}, {"attack": "exact"}), places({}, {"attack": "fast"}, {"attack": "dlg"}))
+    assert [each.differs for each in found.differences[:2]] == ["", ""]
+    assert {each.differs for each in found.differences[2:]} == {"attack exact → fast", "attack exact → dlg"}
+
+
+def test_cells_without_any_partner_are_named() -> None:
+    found = compare(places({}, {"batch_size": 1, "attack_point": "best"}), places({"attack": "exact"}))
+    assert {each.differs for each in found.differences} == {"attack tableak → exact"}
+    assert found.only_first == ("clinic, fedsgd, mlp, batch 1, best, tableak",)
+
+
+def test_settings_that_differ_are_named() -> None:
+    one = places({}).model_copy(update={"settings": {"exposure": 5.0, "batch_sizes": [1], "seed": 0}})
+    two = places({}).model_copy(update={"settings": {"exposure": None, "batch_sizes": [8], "seed": 0}})
+    assert compare(one, two).settings == ("exposure 5.0 → not given",)
+
+
 def test_runs_of_different_studies_are_not_compared() -> None:
     with pytest.raises(InputError, match="One run is of the study rows, the other of property"):
         compare(summed(cell_of()), a_property_summary())
@@ -126,8 +161,9 @@ def test_the_commands(tmp_path: Path) -> None:
     ran = CliRunner().invoke(app, ["compare", str(first), str(second)], catch_exceptions=False)
     assert ran.exit_code == 0
     assert "within the intervals" in ran.output
-    with pytest.raises(InputError, match="no cell in common"):
-        CliRunner().invoke(app, ["compare", str(first), str(other)], catch_exceptions=False)
+    across = CliRunner().invoke(app, ["compare", str(first), str(other)], catch_exceptions=False)
+    assert "Equal in both: clinic, fedsgd, mlp, untrained, tableak." in across.output
+    assert "batch size 8 → 77" in across.output
     assert CliRunner().invoke(app, ["gate", "--run", str(first), "--max-emr", "1"]).exit_code == 0
     stopped = CliRunner().invoke(app, ["gate", "--run", str(first), "--max-emr", "0"])
     assert stopped.exit_code == 1

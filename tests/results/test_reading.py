@@ -66,7 +66,9 @@ def test_a_summary_of_version_1_alone_says_so() -> None:
 
 def test_a_run_that_is_not_finished_says_so(tmp_path: Path) -> None:
     run = Run.create(tmp_path / "run", {"store_version": STORE_VERSION})
-    with pytest.raises(InputError, match=r"is not finished: it has no summary\.json\.$"):
+    with pytest.raises(
+        InputError, match=r"is not finished: it has no summary\.json, and nothing in it can be read yet"
+    ):
         CliRunner().invoke(app, ["report", str(run.path)], catch_exceptions=False)
 
 

@@ -58,7 +58,7 @@ def test_the_same_seed_gives_the_same_summary(tmp_path: Path) -> None:
 def test_a_run_folder_holds_everything(tmp_path: Path) -> None:
     summary = audited(out=tmp_path / "run")
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
-        "digests.txt", "records", "report.html", "run.json", "summary.json", "tasks",
+        "digests.txt", "outline.json", "records", "report.html", "run.json", "summary.json", "tasks",
     ]  # fmt: skip
     run = Run.open(tmp_path / "run")
     assert read_summary(run) == summary
@@ -117,6 +117,16 @@ def test_every_attack_is_in_the_common_table(attack: str) -> None:
 
     assert attack in cases.ATTACKS
     assert type(make("attack", attack, "rows")) is type(cases.ATTACKS[attack])
+
+
+def test_an_attack_point_that_was_not_reached_is_told(tmp_path: Path) -> None:
+    summary = audited(exposure=0, attacks=FEW, batch_sizes=(1, 2), out=tmp_path / "run")
+    assert {cell.attack_point for cell in summary.cells} == {"initialized"}
+    (told,) = [sentence for sentence in summary.not_tested if sentence.startswith("Attack point")]
+    assert told.startswith("Attack point final (mlp, batch 1; mlp, batch 2), asked for and not reached")
+    (tmp_path / "run" / "summary.json").unlink()
+    assert told in read_summary(Run(tmp_path / "run")).not_tested
+    assert not any(sentence.startswith("Attack point") for sentence in audited(attacks=FEW).not_tested)
 
 
 def test_more_trials_than_clients_train_further_federations() -> None:

@@ -9,6 +9,7 @@ import json
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -21,7 +22,8 @@ from typer.testing import CliRunner
 
 from seepage._core import InputError
 from seepage.cli.main import app
-from seepage.results import Run, read_summary
+from seepage.report.run_state import run_state
+from seepage.results import Run, TaskDone, read_summary
 from seepage.runs import Plan, make_plan, open_sources, read_plan, run
 from seepage.runs.api import head_of
 from seepage.runs.backends import open_backend
@@ -239,6 +241,58 @@ def test_gate_compare_export_and_report_read_it(undisturbed: tuple[str, Path], t
         assert pl.read_csv(tmp_path / f"{what}.csv", infer_schema_length=None).height > 1
     done("report", whole)
     assert (folder / "whole" / "report.html").stat().st_size > 100
+
+
+def stopped(folder: Path, copy: Path, tasks: int = 1) -> Path:
+    """The run as a kill leaves it: without its summary, and without some of its last tasks and their records."""
+    shutil.copytree(folder / "whole", copy, ignore=shutil.ignore_patterns("summary.json", "report.html"))
+    last = [task.id for task in planned(read_summary(Run(folder / "whole")).study, folder).tasks][-tasks:]
+    for task in last:
+        done = TaskDone.model_validate_json((copy / "tasks" / f"{task}.json").read_bytes())
+        (copy / "tasks" / f"{task}.json").unlink()
+        (copy / "records" / f"{list(done.records)[-1]}.parquet").unlink()
+    return copy
+
+
+def test_what_is_there_of_a_stopped_run_is_read_as_in_a_whole_one(
+    undisturbed: tuple[str, Path], tmp_path: Path
+) -> None:
+    study, folder = undisturbed
+    whole, found = read_summary(Run(folder / "whole")), read_summary(Run(stopped(folder, tmp_path / "run")))
+    tasks = len(planned(study, folder).tasks)
+    assert found.unfinished is not None
+    assert (found.unfinished.tasks, found.unfinished.tasks_done) == (tasks, tasks - 1)
+    known = {cell.id: cell for cell in whole.cells}
+    unchanged = [cell for cell in found.cells if cell.trials == known[cell.id].trials]
+    assert unchanged
+    assert all(cell.metrics == known[cell.id].metrics for cell in unchanged)
+    assert [entry.state for entry in found.not_run] == ["missing"]
+    assert found.dataset == whole.dataset
+    assert found.not_tested == whole.not_tested
+    (tmp_path / "run" / "outline.json").unlink()
+    with pytest.raises(InputError, match="nothing in it can be read yet"):
+        read_summary(Run(tmp_path / "run"))
+
+
+def test_every_command_works_on_a_stopped_run_and_says_what_is_missing(
+    undisturbed: tuple[str, Path], tmp_path: Path
+) -> None:
+    study, folder = undisturbed
+    part = str(stopped(folder, tmp_path / "run"))
+    commands = {
+        "report": ["report", part],
+        "compare": ["compare", part, str(folder / "whole")],
+        "gate": ["gate", "--run", part, *JUDGED[study]],
+        "cells": ["export", part, str(tmp_path / "cells.csv")],
+        "records": ["export", part, str(tmp_path / "records.csv"), "--what", "records"],
+    }
+    for name, words in commands.items():
+        done = CliRunner().invoke(app, words, catch_exceptions=False)
+        assert done.exit_code == (1 if name == "gate" else 0), done.output  # a gate never forgives what is missing
+        assert "The run is not finished" in done.stderr, name
+        assert "Missing: " in done.stderr
+    assert "The run is not finished" in (tmp_path / "run" / "report.html").read_text()
+    assert run_state(tmp_path / "run").readable
 
 
 def test_a_limit_that_a_study_cannot_judge_is_refused(undisturbed: tuple[str, Path]) -> None:

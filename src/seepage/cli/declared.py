@@ -30,7 +30,23 @@ def make_command(
     command.__doc__ = about
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    command.aliases = other_names(fields)  # type: ignore[attr-defined]
     return command
+
+
+def other_names(fields: Mapping[str, FieldInfo]) -> dict[str, str]:
+    """The names that options have in plan files and in Python, with the flag of each: they can be typed, too.
+
+    A switch that turns something off has a name of its own only: ``--labels-unknown``.
+    """
+    flags = {flag_of(name, field).removeprefix("--") for name, field in fields.items()}
+    found = {}
+    for name, field in fields.items():
+        option, flag = option_of(field), flag_of(name, field).removeprefix("--")
+        for other in (name.replace("_", "-"), option.one.replace("_", "-")):
+            if other and other not in flags and not option.off and not option.positional:
+                found[other] = flag
+    return found
 
 
 def split(typed: Typed, kind: type[BaseModel]) -> tuple[Typed, Typed]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _COLOURS = {"works": "red", "partly": "yellow", "cannot": "dim"}  # not green: it is no proof of privacy
 _TABLE = ("data", "target")
 _COUNTED = (
-    "protocol", "models", "defenses", "batch_sizes", "local_rows", "local_epochs", "standardise_onehot",
+    "protocol", "models", "defenses", "batch_sizes", "clients", "local_rows", "local_epochs", "standardise_onehot",
     "local_statistics",
 )  # fmt: skip
 

@@ -14,6 +14,7 @@ from seepage._core.option import MAIN, Option
 from seepage.cli.counting import counted
 from seepage.cli.declared import Typed, make_command
 from seepage.cli.running import Where, open_and_run, run_folder
+from seepage.cli.unfinished import tell_missing
 from seepage.plans.options import checked
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def _gate(context: typer.Context, typed: Typed) -> None:
     asked = checked(Gate, typed)
     limits = Limits(emr=asked.max_emr, gain=asked.max_gain)
     folder, summary = _judged(asked)
+    tell_missing(summary)
     above = breaches(summary, limits)
     for breach in above:
         typer.echo(f"{breach.cell}: {breach.what}.")

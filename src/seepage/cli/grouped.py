@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
@@ -25,8 +26,23 @@ def _write_groups(command: Any, context: Any, formatter: Any) -> None:
                 formatter.write_dl(entries)
 
 
+def _as_declared(callback: Any) -> Callable[[str], str]:
+    """From a word that was typed to the flag that is declared: ``batch_sizes`` is ``batch-size``."""
+    aliases: dict[str, str] = getattr(callback, "aliases", {})
+
+    def declared(word: str) -> str:
+        plain = word.replace("_", "-")
+        return aliases.get(plain, plain)
+
+    return declared
+
+
 class GroupedCommand(TyperCommand):
-    """A command whose help is in groups."""
+    """A command whose help is in groups, and whose options can be typed by their names in plans."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.context_settings = {**self.context_settings, "token_normalize_func": _as_declared(self.callback)}
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         _write_groups(self, ctx, formatter)
@@ -44,7 +60,11 @@ class OrderedGroup(TyperGroup):
 
 
 class GroupedGroup(TyperGroup):
-    """A command with sub-commands whose help is in groups."""
+    """The same with sub-commands."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.context_settings = {**self.context_settings, "token_normalize_func": _as_declared(self.callback)}
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         _write_groups(self, ctx, formatter)

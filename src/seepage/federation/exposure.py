@@ -83,5 +83,10 @@ class Milestones:
             number = clock.rounds_until(exposure)
             if number > total:
                 raise InputError(f"The run ends before exposure {exposure:g}; raise its exposure target.")
-            points[INITIALIZED if exposure == 0 else f"exposure {exposure:g}"] = number
+            points[milestone(exposure)] = number
         return points
+
+
+def milestone(exposure: float) -> str:
+    """What the attack point at an exposure is called."""
+    return INITIALIZED if exposure == 0 else f"exposure {exposure:g}"

@@ -29,6 +29,7 @@ class Line:
     """One number of one setting in both runs."""
 
     setting: str
+    differs: str
     what: str
     first: str
     second: str
@@ -38,8 +39,10 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedRuns:
-    """What differs, the largest change first, and how much only one run has."""
+    """What is equal, what differs, the largest change first, and how much only one run has."""
 
+    equal: str
+    settings: tuple[str, ...]
     lines: tuple[Line, ...]
     left_out: int
     only_first: int
@@ -50,6 +53,8 @@ def compared(first: Summary, second: Summary) -> ComparedRuns:
     """Two runs of one study; other pairs are refused with a sentence."""
     both = compare(first, second)
     return ComparedRuns(
+        equal=both.equal,
+        settings=both.settings,
         lines=tuple(_line(first.study, each) for each in both.differences[:LIMIT]),
         left_out=max(len(both.differences) - LIMIT, 0),
         only_first=len(both.only_first),
@@ -62,6 +67,7 @@ def _line(study: str, each: Difference) -> Line:
     shown = percent if share and each.metric != "gain" else points if share else score
     return Line(
         setting=each.cell,
+        differs=each.differs,
         what=_NAMES.get(study, {}).get(each.metric, each.metric),
         first=shown(each.first),
         second=shown(each.second),

@@ -22,6 +22,7 @@ class Heading:
 
     title: str
     lead: str
+    unfinished: str = ""
 
 
 def heading_of(summary: Summary) -> Heading:
@@ -32,4 +33,11 @@ def heading_of(summary: Summary) -> Heading:
         f"{plural(dataset.rows, 'row')}, {plural(len(dataset.columns), 'input column')}; "
         f"the model predicts {dataset.target} ({dataset.task}). {amount} in {plural(len(cells), 'setting')}."
     )
-    return Heading(_TITLES.get(summary.study, f"{summary.study.capitalize()} of {{}}").format(dataset.name), lead)
+    title = _TITLES.get(summary.study, f"{summary.study.capitalize()} of {{}}").format(dataset.name)
+    return Heading(title, lead, _unfinished(summary))
+
+
+def _unfinished(summary: Summary) -> str:
+    if summary.unfinished is None:
+        return ""
+    return f"{summary.unfinished.sentence} What is missing is named below, under what was not tested."

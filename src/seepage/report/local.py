@@ -21,6 +21,7 @@ from markupsafe import Markup
 
 from seepage._core import InputError
 from seepage.report.comparison import ComparedRuns, compared
+from seepage.report.page import render
 from seepage.report.run_state import RunState, reasons, run_state, run_states
 from seepage.report.templates import read, templates
 from seepage.results import Run, read_summary
@@ -61,6 +62,11 @@ class LocalPage(ThreadingHTTPServer):
     @property
     def address(self) -> str:
         return f"http://127.0.0.1:{self.server_port}/?token={self.token}"
+
+
+def _is_written(path: Path) -> bool:
+    """Whether the report of a finished run is there: one of an unfinished run is made when it is asked for."""
+    return (path / "summary.json").exists() and (path / "report.html").exists()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -129,26 +135,36 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _report(self, name: str) -> None:
         run = self._run(name)
-        if run is None or not (run.path / "report.html").exists():
+        if run is None:
             return self._say(http.HTTPStatus.NOT_FOUND, "There is no such report.")
+        try:
+            page = (
+                (run.path / "report.html").read_bytes() if _is_written(run.path) else render(read_summary(run)).encode()
+            )
+        except InputError as error:  # nothing of it can be read yet
+            return self._say(http.HTTPStatus.NOT_FOUND, f"There is no such report. {error}")
         # The report brings a policy of its own too, and the stricter one holds.
-        return self._send((run.path / "report.html").read_bytes(), "text/html; charset=utf-8", policy=_REPORT_POLICY)
+        return self._send(page, "text/html; charset=utf-8", policy=_REPORT_POLICY)
 
     def _compare(self, first: str, second: str) -> None:
-        names = [state.name for state in run_states(self.server.folder) if state.finished and not state.problem]
-        both, problem = None, ""
+        names = [state.name for state in run_states(self.server.folder) if state.readable]
+        both, problem, unfinished = None, "", list[str]()
         if first or second:
             try:
-                both = self._compared(first, second)
+                both, unfinished = self._compared(first, second)
             except InputError as error:
                 problem = str(error)
-        return self._page("compare.html", names=names, first=first, second=second, compared=both, problem=problem)
+        asked = {"first": first, "second": second, "problem": problem}
+        return self._page("compare.html", names=names, compared=both, unfinished=unfinished, **asked)
 
-    def _compared(self, first: str, second: str) -> ComparedRuns:
+    def _compared(self, first: str, second: str) -> tuple[ComparedRuns, list[str]]:
+        """Both runs, and what is to be said of one that is not finished."""
         one, two = self._run(first), self._run(second)
         if one is None or two is None:
             raise InputError("Choose two runs of the list.")
-        return compared(read_summary(one), read_summary(two))
+        both = [read_summary(one), read_summary(two)]
+        left = [f"{each.name}: {each.unfinished.sentence}" for each in both if each.unfinished]
+        return compared(*both), left
 
     def _page(
         self, template: str, **values: str | int | list[str] | RunState | list[RunState] | ComparedRuns | None

@@ -46,7 +46,7 @@ def render(summary: Summary) -> str:
 
 
 def write_report(run: Run) -> Path:
-    """Write ``report.html`` of a finished run, whole or not at all."""
+    """Write ``report.html`` of a run, whole or not at all; of one that is not finished, of what is there."""
     return run.write("report.html", render(read_summary(run)))
 
 

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from seepage._core import InputError
 from seepage.report.words import plural
 from seepage.results import Run, TaskDone
+from seepage.results.outline import OUTLINE
 from seepage.results.reading import check_form, runs_below
 from seepage.results.store import Head
 
@@ -24,6 +25,7 @@ class RunState:
         problem: why its numbers cannot be read, in a sentence; empty if they can.
         tasks: how many the plan has; None if that is not known.
         done: how many of them are finished.
+        outlined: whether it says what it was asked for, so that a part of it can be read.
         cells: record files.
         changed: when a file of it last changed, in seconds.
     """
@@ -36,10 +38,16 @@ class RunState:
     problem: str
     finished: bool
     report: bool
+    outlined: bool
     tasks: int | None
     done: int
     cells: int
     changed: float
+
+    @property
+    def readable(self) -> bool:
+        """Whether its numbers can be read: all of them, or those that are there."""
+        return not self.problem and (self.finished or self.outlined)
 
     @property
     def progress(self) -> str:
@@ -70,7 +78,8 @@ def run_state(path: Path) -> RunState:
         begun=str(head.get("created") or "").replace("T", " ").replace("+00:00", " UTC"),
         problem=problem,
         finished=(path / "summary.json").exists(),
-        report=(path / "report.html").exists(),
+        report=(path / "report.html").exists() or (bool(records) and (path / OUTLINE).exists()),
+        outlined=(path / OUTLINE).exists(),
         tasks=tasks if isinstance(tasks, int) else None,
         done=len(done),
         cells=len(records),

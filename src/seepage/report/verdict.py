@@ -81,7 +81,8 @@ def gaps(summary: Summary) -> list[str]:
         sentences.append(f"{failed} of {every} gave nothing to score; they are counted and never averaged.")
     if unmeasured:
         sentences.append(f"{plural(unmeasured, 'setting')} could not be measured; that does not mean safe.")
-    return sentences + _not_run(summary.not_run)
+    unfinished = [summary.unfinished.sentence] if summary.unfinished else []
+    return [*unfinished, *sentences, *_not_run(summary.not_run)]
 
 
 def _not_run(not_run: Sequence[NotRun]) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from seepage._core import InputError
+from seepage.results.outline import partial_summary
 from seepage.results.property import PropertySummary
 from seepage.results.rows import RowsSummary
 from seepage.results.store import STORE_VERSION, Run
@@ -38,13 +39,13 @@ def check_form(run: Run) -> None:
 
 
 def read_summary(run: Run) -> Summary:
-    """The summary of a run folder."""
+    """The summary of a run folder; of one that is not finished, the summary of what is there (``unfinished``)."""
     check_form(run)
     file = run.path / "summary.json"
     try:
         return parse_summary(file.read_bytes(), str(file))
     except FileNotFoundError:
-        raise InputError(f"The run {run.path} is not finished: it has no summary.json.") from None
+        return partial_summary(run, SUMMARIES)
 
 
 def parse_summary(content: bytes | str, where: str = "summary.json") -> Summary:

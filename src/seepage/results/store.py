@@ -2,6 +2,7 @@
 
 runs/<name>/
   run.json          what this run is: its study, plan, tables, versions
+  outline.json      what it was asked for, task by task: a run that was stopped is read by it
   records/*.parquet one file per finished cell (of a training: per run of it), long format
   files/*           models that later tasks of the run read, safetensors
   digests.txt       a line for each stored file: what it must be
@@ -135,14 +136,20 @@ class Run:
         noted, file = self.path / "digests.txt", self.path / "records" / f"{name}.parquet"
         if not file.exists() or not noted.exists():
             return None
-        lines = [line.split() for line in noted.read_text(encoding="utf-8", errors="replace").splitlines()]
-        known = dict(line for line in lines if len(line) == 2).get(f"records/{name}.parquet")
+        known = _digests(noted).get(f"records/{name}.parquet")
         if known is None:
             return None
         if digest(file.read_bytes()) != known:
             self._set_aside(file)
             return None
         return known
+
+    def whole(self) -> set[str]:
+        """The record files that are there and whole; none is set aside, for a runner may be writing it."""
+        noted = self.path / "digests.txt"
+        known = _digests(noted) if noted.exists() else {}
+        files = (self.path / "records").glob("*.parquet")
+        return {file.stem for file in files if digest(file.read_bytes()) == known.get(f"records/{file.name}")}
 
     def reveal(self, cell: str, rows: Sequence[dict[str, JsonValue]]) -> None:
         """Store rows of a cell that may be shown. They are private."""
@@ -230,6 +237,12 @@ class Run:
         with ThreadPoolExecutor(os.cpu_count()) as threads:  # polars reads without Python's lock
             frames = threads.map(lambda name: pl.read_parquet(self.path / "records" / f"{name}.parquet"), names)
             return [Trials.from_frame(frame) for frame in frames]
+
+
+def _digests(noted: Path) -> dict[str, str]:
+    """What stored files must be, by their names; the last line about a file holds."""
+    lines = [line.split() for line in noted.read_text(encoding="utf-8", errors="replace").splitlines()]
+    return dict(line for line in lines if len(line) == 2)
 
 
 def _others(path: Path) -> bool:

@@ -109,6 +109,23 @@ class NotRun(Facts):
     ]
 
 
+class Unfinished(Facts):
+    """How much of a run that was stopped, or still goes on, is there."""
+
+    tasks: int
+    tasks_done: int
+    cells: Annotated[int, Field(description="that were asked for")]
+    cells_done: int
+
+    @property
+    def sentence(self) -> str:
+        """In words."""
+        return (
+            f"The run is not finished: {self.cells_done} of {self.cells} settings and {self.tasks_done} of "
+            f"{self.tasks} tasks are there."
+        )
+
+
 class Result(Facts):
     """What every cell of every study has."""
 
@@ -171,6 +188,9 @@ class Summary(Facts):
     variants: Annotated[tuple[VariantSettings, ...], Field(description="only of a plan with a grid or cases")] = ()
     not_tested: Annotated[tuple[str, ...], Field(description="what this run says nothing about")] = ()
     not_run: Annotated[tuple[NotRun, ...], Field(description="tasks of the plan that gave no number")] = ()
+    unfinished: Annotated[
+        Unfinished | None, Field(description="how much is there, where a run was read before it was finished")
+    ] = None
     cells: tuple[Result, ...]
 
     def to_json(self) -> str:

@@ -17,10 +17,11 @@ from seepage.plans import registry
 from seepage.plans.options import option_of
 from seepage.report import notebook_view, write_report
 from seepage.results import Run, Summary, Trials
+from seepage.results.outline import OUTLINE
 from seepage.results.store import STORE_VERSION, Head
 from seepage.results.summary import show_with
 from seepage.runs.backends import Backend, open_backend
-from seepage.runs.gathering import gather
+from seepage.runs.gathering import gather, outline_of
 from seepage.runs.notebook import progress_here
 from seepage.runs.plan import Plan, make_plan
 from seepage.runs.signature import described, with_options
@@ -120,6 +121,8 @@ def run(
         for task in plan.tasks:  # told before anything is written
             plan.study.check(opened[task.place], task.variant.settings, task.choice)
     folder = Run.open_or_create(out, head_of(plan, opened, command)) if out else None
+    if folder:
+        folder.write(OUTLINE, outline_of(plan, opened, _head_of(plan, opened, out, command, folder)).model_dump_json())
     memory = Memory()
     if backend is None:
         finished, memory = run_here(plan, folder, opened, progress, strict=strict)
@@ -127,13 +130,7 @@ def run(
         raise InputError("Workers need a run folder to write to: say where with --out.")
     else:
         finished = run_plan(plan, folder, backend, progress)
-    begun = str(folder.head().get("created", "")) if folder else _now()
-    head = {
-        "name": out.name if out else opened[0].name,
-        "path": str(out) if out else None,
-        "command": command,
-        "created": begun,
-    }
+    head = _head_of(plan, opened, out, command, folder)
     try:
         summary = gather(
             plan,
@@ -153,6 +150,18 @@ def run(
     if folder:
         folder.write("summary.json", summary.to_json())
     return summary
+
+
+def _head_of(
+    plan: Plan, opened: Sequence[Opened], out: Path | None, command: str, folder: Run | None
+) -> dict[str, Any]:
+    """What a summary says of the run itself."""
+    return {
+        "name": out.name if out else opened[0].name,
+        "path": str(out) if out else None,
+        "command": command,
+        "created": str(folder.head().get("created", "")) if folder else _now(),
+    }
 
 
 def _now() -> str:

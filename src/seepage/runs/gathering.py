@@ -8,10 +8,12 @@ from typing import Any
 from pydantic import JsonValue
 
 from seepage.plans.options import Settings
-from seepage.results import Summary, TaskDone, Trials
+from seepage.results import Cell, Summary, TaskDone, Trials, coordinates
+from seepage.results.gate import label
+from seepage.results.outline import Outline, PlannedCell, PlannedTask, PlannedVariant, not_reached
 from seepage.results.summary import Dataset, NotRun, ThreatModel, VariantSettings
 from seepage.runs.plan import Plan, Task
-from seepage.runs.task import versions
+from seepage.runs.task import record_name, versions
 from seepage.studies.study import Gathered, Opened, VariantTrials
 
 Revealed = dict[str, JsonValue]
@@ -59,6 +61,52 @@ def gather(
     )
 
 
+def outline_of(plan: Plan, sources: Sequence[Opened], head: Mapping[str, Any]) -> Outline:
+    """What a run is asked for, before any of it is there."""
+    nothing = gather(plan, sources, {}, lambda names: [], lambda cell: [], head)
+    left = {"cells", "not_run", "unfinished", "not_tested"}
+    envelope = nothing.model_dump(mode="json", include=set(Summary.model_fields) - left)
+    return Outline(
+        head=envelope | {"not_tested": list(nothing.not_tested)},
+        variants=tuple(
+            PlannedVariant(
+                name=variant.name,
+                dataset=source.name,
+                columns=source.describe().columns,
+                reveal=bool(getattr(variant.settings, "reveal", False)),
+            )
+            for variant, source in zip(plan.variants, sources, strict=True)
+        ),
+        tasks=_planned_tasks(plan, sources),
+    )
+
+
+def _planned_tasks(plan: Plan, sources: Sequence[Opened]) -> tuple[PlannedTask, ...]:
+    several = len({source.name for source in sources}) > 1
+    return tuple(
+        PlannedTask(
+            id=task.id,
+            what=_what(task, sources[task.place].name if several else ""),
+            cells=tuple(_planned(cell, part) for cell, part in _expected(plan, sources, task)),
+        )
+        for task in plan.tasks
+    )
+
+
+def _expected(plan: Plan, sources: Sequence[Opened], task: Task) -> Sequence[tuple[Cell, str]]:
+    return plan.study.expected(sources[task.place], task.variant.settings, task.choice, task.variant.name)
+
+
+def _planned(cell: Cell, part: str) -> PlannedCell:
+    place = coordinates(cell)
+    return PlannedCell(
+        file=record_name(cell, part),
+        cell=cell.id,
+        what=", ".join(filter(None, (label(place), part))),
+        point=str(place.get("attack_point", "")),
+    )
+
+
 def _records(finished: Mapping[str, TaskDone], task: Task) -> list[str]:
     done = finished.get(task.id)
     return [] if done is None else list(done.records)
@@ -82,7 +130,10 @@ def _common(
         "dataset": _described(sources),
         "threat_model": ThreatModel.over(threats) if threats else ThreatModel(),
         "variants": tuple(variants) if len(variants) > 1 else (),
-        "not_tested": tuple(plan.study.not_tested([variant.settings for variant in plan.variants])),
+        "not_tested": (
+            *plan.study.not_tested([variant.settings for variant in plan.variants]),
+            *not_reached(_planned_tasks(plan, sources), finished),
+        ),
         "not_run": tuple(
             _not_run(task, finished.get(task.id), sources[task.place].name if several else "")
             for task in plan.tasks
@@ -123,9 +174,13 @@ def _described(sources: Sequence[Opened]) -> Dataset:
     )
 
 
+def _what(task: Task, table: str) -> str:
+    return ", ".join(part for part in (table, task.choice.label, task.variant.name) if part)
+
+
 def _not_run(task: Task, done: TaskDone | None, table: str) -> NotRun:
     """A task that gave no number. The table is named where there are several."""
-    what = ", ".join(part for part in (table, task.choice.label, task.variant.name) if part)
+    what = _what(task, table)
     if done is None:
         return NotRun(what=what, reason="It was not reached yet.", state="missing")
     if done.error:

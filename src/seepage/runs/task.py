@@ -39,12 +39,12 @@ class Memory:
     parts: dict[str, str] = field(default_factory=dict)
 
     def has(self, cell: Cell, part: str = "") -> bool:
-        return _named(cell, part) in self.records
+        return record_name(cell, part) in self.records
 
     def add(self, records: Sequence[Record], revealed: Sequence[dict[str, JsonValue]] = (), *, part: str = "") -> None:
         cell = records[0].cell
-        self.records[_named(cell, part)] = list(records)
-        self.parts[_named(cell, part)] = part
+        self.records[record_name(cell, part)] = list(records)
+        self.parts[record_name(cell, part)] = part
         if revealed:
             self.revealed[cell.id] = list(revealed)
 
@@ -69,7 +69,7 @@ class Folder:
     files: dict[str, str] = field(default_factory=dict)
 
     def has(self, cell: Cell, part: str = "") -> bool:
-        name = _named(cell, part)
+        name = record_name(cell, part)
         digest = self.run.digest(name)
         if digest is not None:
             self.records[name] = digest
@@ -88,7 +88,7 @@ class Folder:
         return self.run.kept(name)
 
 
-def _named(cell: Cell, part: str) -> str:
+def record_name(cell: Cell, part: str) -> str:
     """The name of a record file."""
     return f"{cell.id}-{part}" if part else cell.id
 
@@ -147,7 +147,7 @@ def run_task(
         raise
     except InputError as error:  # told only while it ran: too few models were good enough, say
         return Done(TaskDone(task=task.id, reason=str(error), versions=versions()))
-    names = [_named(cell, part) for cell, part in found.cells]
+    names = [record_name(cell, part) for cell, part in found.cells]
     done = TaskDone(
         task=task.id,
         records={name: sink.records[name] if isinstance(sink, Folder) else "" for name in names},

@@ -18,6 +18,7 @@ from seepage._core import Progress, silent
 from seepage.data.request import Request
 from seepage.plans.options import Settings
 from seepage.results import Cell, Record, Summary, Trials
+from seepage.results.assembling import TrialsOf
 from seepage.results.summary import ColumnFacts, Dataset, ThreatModel
 
 
@@ -149,6 +150,11 @@ class Gathered:
     facts: Mapping[str, list[dict[str, JsonValue]]]
     revealed: tuple[dict[str, JsonValue], ...] = ()
 
+    @property
+    def told(self) -> tuple[list[TrialsOf], Mapping[str, list[dict[str, JsonValue]]], Sequence[dict[str, JsonValue]]]:
+        """What :func:`assemble` makes a summary of, beside its head."""
+        return [(part.trials, part.columns) for part in self.parts], self.facts, self.revealed
+
 
 @dataclass(frozen=True, kw_only=True)
 class Probe:
@@ -222,6 +228,10 @@ class Study(Protocol):
 
     def cells(self, settings: Any, choice: Any) -> int:
         """How many cells a choice makes at most."""
+        ...
+
+    def expected(self, source: Any, settings: Any, choice: Any, variant: str) -> Sequence[tuple[Cell, str]]:
+        """The cells that a choice is asked for, with the part of each that it runs: some may not be reached."""
         ...
 
     def not_tested(self, every: Sequence[Any]) -> Sequence[str]:

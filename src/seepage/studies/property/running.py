@@ -152,16 +152,21 @@ def _moved(stack: Stack, start: Stack) -> Stack:
     )
 
 
+def cell_of(table: str, settings: PropertySettings, choice: ReadChoice, variant: str) -> PropertyCell:
+    """The coordinates of one meta-model."""
+    return PropertyCell(
+        dataset=table,
+        property_text=settings.property_text,
+        observed=settings.observed,
+        variant=variant,
+        **asdict(choice),
+    )
+
+
 def read_models(work: Work) -> Found:
     """Fit one meta-model on the shadows, and let it name the targets' ranges."""
     settings, choice = work.settings, work.choice
-    cell = PropertyCell(
-        dataset=work.source.name,
-        property_text=settings.property_text,
-        observed=settings.observed,
-        variant=work.variant,
-        **asdict(choice),
-    )
+    cell = cell_of(work.source.name, settings, choice, work.variant)
     pools = pools_of(work.source, settings)
     both = both_sides(work, pools)
     seen = Released(

@@ -11,11 +11,14 @@ from seepage.attacks.properties import check_plan, train_shard
 from seepage.data.request import Request
 from seepage.data.source import Source, open_source
 from seepage.plans import registry
-from seepage.results.property import PropertySummary, property_result
+from seepage.results import PropertyCell
+from seepage.results.assembling import assemble
+from seepage.results.property import PropertySummary
 from seepage.studies.property.making import plan_of, pools_of
 from seepage.studies.property.running import (
     ReadChoice,
     ShardChoice,
+    cell_of,
     make_models,
     read_choices,
     read_models,
@@ -26,7 +29,6 @@ from seepage.studies.study import Found, Gathered, Probe, Work
 
 FEW = 16  # models that are trained to learn what one costs
 READING = 30.0  # seconds that a meta-model takes, about: it depends on when its loss stops falling
-_MODELS = ("dataset", "variant", "property_text", "observed", "defense")  # what tells models apart
 _READS = ("classes", "losses", "hierarchies", "readers")
 
 
@@ -94,6 +96,13 @@ class Properties:
     def cells(self, settings: PropertySettings, choice: ShardChoice | ReadChoice) -> int:
         return int(isinstance(choice, ReadChoice))
 
+    def expected(
+        self, source: Source, settings: PropertySettings, choice: ShardChoice | ReadChoice, variant: str
+    ) -> list[tuple[PropertyCell, str]]:
+        if isinstance(choice, ShardChoice):  # models are made, and read by other choices
+            return []
+        return [(cell_of(source.name, settings, choice, variant), "")]
+
     def not_tested(self, every: Sequence[PropertySettings]) -> list[str]:
         sentences = [
             "Stronger attacks than the ones listed. A low number here is not a proof of privacy.",
@@ -107,16 +116,7 @@ class Properties:
         return sentences
 
     def summarise(self, gathered: Gathered) -> PropertySummary:
-        models = {
-            tuple(str(entry.get(name, "")) for name in _MODELS): entry for entry in gathered.facts.get("models", ())
-        }
-        return PropertySummary.model_validate(
-            {
-                **gathered.head,
-                "cells": [property_result(trials) for part in gathered.parts for trials in part.trials],
-                "models": list(models.values()),
-            }
-        )
+        return assemble(PropertySummary, gathered.head, *gathered.told)
 
 
 STUDY = Properties()

@@ -6,13 +6,13 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import asdict
 
-from seepage._core import InputError
+from seepage._core import InputError, Streams
 from seepage.attacks.applicability import Optimiser, Setup, findings, what_stops
 from seepage.data.source import Source
 from seepage.plans import registry
 from seepage.results import RowsCell, Trials
 from seepage.results.rows import Applicability, PartVerdict
-from seepage.studies.rows.making import make_protocol, model_of
+from seepage.studies.rows.making import make_partition, make_protocol, model_of
 from seepage.studies.rows.settings import RowsSettings
 
 
@@ -53,7 +53,7 @@ def explain(
         encoder, learner = model_of(source, settings, model, seed=0)
         for defense, batch_size in chosen:
             registry.make("defence", defense, "rows")
-            rows = seen.get((model, defense, batch_size)) or _rows(settings, batch_size)
+            rows = seen.get((model, defense, batch_size)) or _rows(source, settings, batch_size)
             setup = Setup(
                 learner=learner,
                 layout=encoder.layout,
@@ -91,12 +91,19 @@ def _entry(setup: Setup, where: dict[str, str], batch_size: int) -> Applicabilit
     )
 
 
-def _rows(settings: RowsSettings, batch_size: int) -> int:
+def _rows(source: Source, settings: RowsSettings, batch_size: int) -> int:
     """Rows behind one client's update."""
     make_protocol(settings, batch_size)  # tells what does not fit together
     if settings.protocol == "fedsgd":
         return batch_size
-    if settings.local_rows == "all":
-        raise InputError("How many rows has a client? Say it with --local-rows.")
-    whole = settings.local_rows // batch_size * batch_size
+    whole = _local_rows(source, settings) // batch_size * batch_size
     return whole if settings.local_batches is None else min(whole, settings.local_batches * batch_size)
+
+
+def _local_rows(source: Source, settings: RowsSettings) -> int:
+    """Rows that a client works on: of all its rows, those of the client with the fewest."""
+    if settings.local_rows != "all":
+        return settings.local_rows
+    streams = Streams(settings.seed).child("repeat", 0)
+    train_part = source.split(streams.numpy("split")).train
+    return min(len(rows) for rows in make_partition(settings)(train_part, streams.numpy("partition")))

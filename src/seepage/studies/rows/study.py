@@ -5,14 +5,17 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from seepage._core import Streams, silent
 from seepage.data.request import Request
 from seepage.data.source import Source, open_source
+from seepage.federation.exposure import milestone
 from seepage.plans import registry
-from seepage.results.rows import RowsSummary, rows_results
+from seepage.results import RowsCell
+from seepage.results.assembling import assemble
+from seepage.results.rows import RowsSummary
 from seepage.studies.parts import check_model
 from seepage.studies.rows.explain import explain
 from seepage.studies.rows.making import is_exposure, make_protocol, model_of, train
@@ -84,6 +87,14 @@ class Rows:
     def cells(self, settings: RowsSettings, choice: RowsChoice) -> int:
         return len(settings.attacks) * _points(settings)
 
+    def expected(
+        self, source: Source, settings: RowsSettings, choice: RowsChoice, variant: str
+    ) -> list[tuple[RowsCell, str]]:
+        points = [milestone(float(name)) if is_exposure(name) else name for name in _point_names(settings)]
+        where = {"dataset": source.name, "protocol": settings.protocol, "variant": variant} | asdict(choice)
+        every = itertools.product(settings.attacks, points)
+        return [(RowsCell(attack=attack, attack_point=point, **where), "") for attack, point in every]
+
     def not_tested(self, every: Sequence[RowsSettings]) -> list[str]:
         tested = {settings.protocol for settings in every}
         others = [said for name, said in _NAMES.items() if name not in tested] + ["vertical learning"]
@@ -100,22 +111,12 @@ class Rows:
         return sentences
 
     def summarise(self, gathered: Gathered) -> RowsSummary:
-        return RowsSummary.model_validate(
-            {
-                **gathered.head,
-                "cells": [cell for part in gathered.parts for cell in rows_results(part.trials, part.columns)],
-                "applicability": [
-                    entry
-                    for part in (gathered.parts if len(gathered.parts) <= EXPLAINED else ())
-                    for entry in explain(
-                        part.source, part.settings, part.trials, variant=part.variant, only_attacked=True
-                    )
-                ],
-                "utility": gathered.facts.get("utility", ()),
-                "privacy": gathered.facts.get("privacy", ()),
-                "revealed": gathered.revealed,
-            }
-        )
+        counted = [
+            entry
+            for part in (gathered.parts if len(gathered.parts) <= EXPLAINED else ())
+            for entry in explain(part.source, part.settings, part.trials, variant=part.variant, only_attacked=True)
+        ]
+        return assemble(RowsSummary, {**gathered.head, "applicability": counted}, *gathered.told)
 
 
 def _point_names(settings: RowsSettings) -> tuple[str, ...]:

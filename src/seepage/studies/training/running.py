@@ -82,19 +82,24 @@ def _one_epoch(settings: TrainingSettings, choice: TrainingChoice) -> TabVFLClas
     return model
 
 
-def run_choice(work: Work) -> Found:
-    """Train, judge and store one run. One that was killed goes on from its last epoch."""
-    settings, choice = work.settings, work.choice
+def cell_of(table: str, settings: TrainingSettings, choice: TrainingChoice, variant: str) -> tuple[TrainingCell, str]:
+    """The coordinates of a training, and which of its repeats a choice is."""
     cell = TrainingCell(
-        dataset=work.source.name,
+        dataset=table,
         design=choice.design,
         guests=settings.parties,
         phases=choice.phases,
         failure_probability=choice.failure_probability,
         failure_method=choice.failure_method,
-        variant=work.variant,
+        variant=variant,
     )
-    part = f"run{choice.repeat}"
+    return cell, f"run{choice.repeat}"
+
+
+def run_choice(work: Work) -> Found:
+    """Train, judge and store one run. One that was killed goes on from its last epoch."""
+    settings, choice = work.settings, work.choice
+    cell, part = cell_of(work.source.name, settings, choice, work.variant)
     parties = work.source.drawn(settings, choice.repeat)
     with fitting_threads(0):
         received = crossing(_one_epoch(settings, choice), parties)

@@ -10,10 +10,11 @@ from typing import Any
 from seepage.data.request import Request
 from seepage.federation.vertical import make_design
 from seepage.federation.vertical.designs import check_latent
-from seepage.results import Trials
-from seepage.results.training import TrainingSummary, training_result
+from seepage.results import TrainingCell
+from seepage.results.assembling import assemble
+from seepage.results.training import TrainingSummary
 from seepage.studies.study import Found, Gathered, Probe, Work
-from seepage.studies.training.running import TrainingChoice, make_model, run_choice, training_choices
+from seepage.studies.training.running import TrainingChoice, cell_of, make_model, run_choice, training_choices
 from seepage.studies.training.settings import TrainingSettings
 from seepage.studies.training.tables import PartyTables, open_tables
 
@@ -67,6 +68,11 @@ class VerticalTraining:
     def cells(self, settings: TrainingSettings, choice: TrainingChoice) -> int:
         return int(choice.repeat == 0)  # its repeats are trials of one cell
 
+    def expected(
+        self, source: PartyTables, settings: TrainingSettings, choice: TrainingChoice, variant: str
+    ) -> list[tuple[TrainingCell, str]]:
+        return [cell_of(source.name, settings, choice, variant)]
+
     def not_tested(self, every: Sequence[TrainingSettings]) -> list[str]:
         sentences = [
             "Parties that do not follow the protocol, and parties that work together.",
@@ -77,13 +83,7 @@ class VerticalTraining:
         return sentences
 
     def summarise(self, gathered: Gathered) -> TrainingSummary:
-        results = []
-        for part in gathered.parts:
-            cells: dict[str, list[Trials]] = {}
-            for trials in part.trials:
-                cells.setdefault(trials.cell.id, []).append(trials)
-            results += [training_result(Trials.together(group)) for group in cells.values()]
-        return TrainingSummary.model_validate({**gathered.head, "cells": results})
+        return assemble(TrainingSummary, gathered.head, *gathered.told)
 
 
 STUDY = VerticalTraining()

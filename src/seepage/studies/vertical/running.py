@@ -20,7 +20,7 @@ from seepage.results.vertical import CURVE, Losses, on_curve
 from seepage.studies.study import Found, Work
 from seepage.studies.vertical.settings import VerticalSettings
 from seepage.studies.vertical.watching import Watcher
-from seepage.studies.vertical.workers import Workers, make_protocol, make_scene
+from seepage.studies.vertical.workers import VerticalChoice, Workers, make_protocol, make_scene
 
 SHOWN = 15  # people whose rows are revealed, if that is asked for
 
@@ -105,15 +105,19 @@ def _likeness(claim: Claim, workers: Workers) -> dict[str, float]:
 
 
 def _cell(work: Work, attack: str) -> VerticalCell:
-    settings = work.settings
+    return cell_of(work.source.name, work.settings, work.choice, attack, work.variant)
+
+
+def cell_of(table: str, settings: VerticalSettings, choice: VerticalChoice, attack: str, variant: str) -> VerticalCell:
+    """The coordinates of what one attack reads."""
     return VerticalCell(
-        dataset=work.source.name,
+        dataset=table,
         people=settings.people,
         batches=settings.batches_seen,
         attack_point="while training" if settings.moving else "initialized",
         attack=attack,
-        variant=work.variant,
-        **asdict(work.choice),
+        variant=variant,
+        **asdict(choice),
     )
 
 

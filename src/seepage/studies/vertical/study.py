@@ -14,11 +14,13 @@ from seepage._core import InputError
 from seepage.data.request import Request
 from seepage.data.source import Source, open_source
 from seepage.plans import registry
-from seepage.results.vertical import VerticalSummary, vertical_results
+from seepage.results import VerticalCell
+from seepage.results.assembling import assemble
+from seepage.results.vertical import VerticalSummary
 from seepage.studies.parts import check_model
 from seepage.studies.study import Found, Gathered, Probe, Work
 from seepage.studies.trying import tried
-from seepage.studies.vertical.running import run_choice
+from seepage.studies.vertical.running import cell_of, run_choice
 from seepage.studies.vertical.settings import VerticalSettings
 from seepage.studies.vertical.workers import VerticalChoice, drawn, model_of
 
@@ -78,6 +80,11 @@ class Vertical:
     def cells(self, settings: VerticalSettings, choice: VerticalChoice) -> int:
         return len(settings.attacks)
 
+    def expected(
+        self, source: Source, settings: VerticalSettings, choice: VerticalChoice, variant: str
+    ) -> list[tuple[VerticalCell, str]]:
+        return [(cell_of(source.name, settings, choice, attack, variant), "") for attack in settings.attacks]
+
     def not_tested(self, every: Sequence[VerticalSettings]) -> list[str]:
         defended = list(dict.fromkeys(spec for settings in every for spec in settings.defended))
         sentences = [
@@ -93,14 +100,7 @@ class Vertical:
         return sentences
 
     def summarise(self, gathered: Gathered) -> VerticalSummary:
-        return VerticalSummary.model_validate(
-            {
-                **gathered.head,
-                "cells": [cell for part in gathered.parts for cell in vertical_results(part.trials, part.columns)],
-                "losses": gathered.facts.get("losses", ()),
-                "revealed": gathered.revealed,
-            }
-        )
+        return assemble(VerticalSummary, gathered.head, *gathered.told)
 
 
 STUDY = Vertical()

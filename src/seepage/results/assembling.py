@@ -1,0 +1,79 @@
+"""From trials and facts to a summary, study by study: for whole runs, and for what is there of one that was stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import JsonValue
+
+from seepage.results.property import PropertySummary, property_result
+from seepage.results.rows import RowsSummary, rows_results
+from seepage.results.summary import ColumnFacts, Summary
+from seepage.results.training import TrainingSummary, training_result
+from seepage.results.trials import Trials
+from seepage.results.vertical import VerticalSummary, vertical_results
+
+S = TypeVar("S", bound=Summary)
+TrialsOf = tuple[Sequence[Trials], Sequence[ColumnFacts]]  # of one variant of a plan, with the columns of its table
+FactsByKind = Mapping[str, list[dict[str, JsonValue]]]
+Revealed = Sequence[dict[str, JsonValue]]
+_MODELS = ("dataset", "variant", "property_text", "observed", "defense")  # what tells models apart
+
+
+def assemble(
+    kind: type[S], head: Mapping[str, Any], parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed = ()
+) -> S:
+    """The summary.
+
+    Args:
+        kind: the study's class of it.
+        head: the fields that every summary has, and what else is known already.
+        parts: trials, variant by variant.
+        facts: what choices noted, by kind.
+        revealed: rows that may be shown.
+    """
+    return kind.model_validate({**head, **_FIELDS[kind](parts, facts, revealed)})
+
+
+def _rows(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) -> dict[str, Any]:
+    return {
+        "cells": [cell for trials, columns in parts for cell in rows_results(trials, columns)],
+        "utility": facts.get("utility", ()),
+        "privacy": facts.get("privacy", ()),
+        "revealed": revealed,
+    }
+
+
+def _vertical(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) -> dict[str, Any]:
+    return {
+        "cells": [cell for trials, columns in parts for cell in vertical_results(trials, columns)],
+        "losses": facts.get("losses", ()),
+        "revealed": revealed,
+    }
+
+
+def _property(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) -> dict[str, Any]:
+    models = {tuple(str(entry.get(name, "")) for name in _MODELS): entry for entry in facts.get("models", ())}
+    return {
+        "cells": [property_result(trials) for every, _ in parts for trials in every],
+        "models": list(models.values()),
+    }
+
+
+def _training(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) -> dict[str, Any]:
+    results = []
+    for every, _ in parts:
+        cells: dict[str, list[Trials]] = {}
+        for trials in every:  # repeats are stored apart
+            cells.setdefault(trials.cell.id, []).append(trials)
+        results += [training_result(Trials.together(group)) for group in cells.values()]
+    return {"cells": results}
+
+
+_FIELDS: dict[type[Summary], Callable[[Sequence[TrialsOf], FactsByKind, Revealed], dict[str, Any]]] = {
+    RowsSummary: _rows,
+    VerticalSummary: _vertical,
+    PropertySummary: _property,
+    TrainingSummary: _training,
+}
