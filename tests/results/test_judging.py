@@ -16,6 +16,7 @@ from seepage.results.compare import compare
 from seepage.results.gate import Limits, breaches
 from seepage.results.rows import RowsResult, RowsSummary
 from seepage.results.store import STORE_VERSION
+from seepage.results.summary import HEADLINE
 from seepage.results.training import training_result
 from tests.report.example import a_cell, a_property_summary, a_summary, a_training_summary, every_study, records_of
 
@@ -125,7 +126,7 @@ def test_runs_with_other_defences_are_compared_across_them() -> None:
         places({"batch_size": 1}, {"batch_size": 8}),
         places({"batch_size": 1, "defense": noise}, {"batch_size": 8, "defense": noise}),
     )
-    assert len(found.differences) == 4  # two batch sizes, two metrics
+    assert len(found.differences) == 2 * len(HEADLINE["rows"])  # two batch sizes
     assert {each.differs for each in found.differences} == {f"defense none → {noise}"}
     assert {each.cell for each in found.differences} == {"batch 1", "batch 8"}
     assert found.equal == "clinic, fedsgd, mlp, untrained, tableak"
@@ -134,8 +135,9 @@ def test_runs_with_other_defences_are_compared_across_them() -> None:
 
 def test_equal_cells_come_before_those_compared_across_a_difference() -> None:
     found = compare(places({}, {"attack": "exact"}), places({}, {"attack": "fast"}, {"attack": "dlg"}))
-    assert [each.differs for each in found.differences[:2]] == ["", ""]
-    assert {each.differs for each in found.differences[2:]} == {"attack exact → fast", "attack exact → dlg"}
+    equal = len(HEADLINE["rows"])
+    assert not any(each.differs for each in found.differences[:equal])
+    assert {each.differs for each in found.differences[equal:]} == {"attack exact → fast", "attack exact → dlg"}
 
 
 def test_cells_without_any_partner_are_named() -> None:

@@ -149,8 +149,7 @@ def _joined(places: Sequence[tuple[float | None, float | None]], trace: Json) ->
             continue
         words.append(f"{'L' if begun else 'M'}{across:.1f} {down:.1f}")
         begun = True
-    line: Any = trace["line"]
-    dash = ' stroke-dasharray="2 4"' if line.get("dash") else ""
+    dash = ' stroke-dasharray="2 4"' if _held(trace, "line").get("dash") else ""
     yield f'<path d="{" ".join(words)}" fill="none" stroke="{_colour(trace, "line")}" stroke-width="2"{dash}/>'
 
 
@@ -183,9 +182,8 @@ _SHAPES = {
 
 
 def _mark(across: float, down: float, trace: Json) -> str:
-    marker: Any = trace["marker"]
     colour = _colour(trace, "marker")
-    symbol = str(marker.get("symbol", "circle")).removesuffix("-thin")
+    symbol = str(_held(trace, "marker").get("symbol", "circle")).removesuffix("-thin")
     if symbol not in _SHAPES:
         return f'<circle cx="{across:.1f}" cy="{down:.1f}" r="5" fill="{colour}"/>'
     return f'<path d="{_SHAPES[symbol]}" transform="translate({across:.1f} {down:.1f})" fill="{colour}"/>'
@@ -193,8 +191,7 @@ def _mark(across: float, down: float, trace: Json) -> str:
 
 def _colour(trace: Json, part: str) -> str:
     """A colour of report.css by the name of its variable; those of a light page, dark enough for both."""
-    held: Any = trace[part]
-    name = str(held.get("color", "")).removeprefix("var(").removesuffix(")")
+    name = str(_held(trace, part).get("color", "")).removeprefix("var(").removesuffix(")")
     found = re.search(rf"{re.escape(name)}: (#[0-9a-f]{{6}})", read("report.css")) if name else None
     return found[1] if found else "currentColor"
 
@@ -230,8 +227,13 @@ def _step(rough: float) -> float:
 
 
 def _title(axis: Json) -> str:
-    title: Any = axis.get("title") or {}
-    return _plain(str(title.get("text", "")))
+    return _plain(str(_held(axis, "title").get("text", "")))
+
+
+def _held(part: Json, name: str) -> Json:
+    """A part of a part; an empty one where there is none."""
+    found = part.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def _plain(label: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import JsonValue
 
@@ -22,7 +22,7 @@ _MODELS = ("dataset", "variant", "property_text", "observed", "defense")  # what
 
 
 def assemble(
-    kind: type[S], head: Mapping[str, Any], parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed = ()
+    kind: type[S], head: Mapping[str, object], parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed = ()
 ) -> S:
     """The summary.
 
@@ -36,7 +36,7 @@ def assemble(
     return kind.model_validate({**head, **_FIELDS[kind](parts, facts, revealed)})
 
 
-def _rows(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) -> dict[str, Any]:
+def _rows(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) -> dict[str, object]:
     return {
         "cells": [cell for trials, columns in parts for cell in rows_results(trials, columns)],
         "utility": facts.get("utility", ()),
@@ -45,7 +45,7 @@ def _rows(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) -> 
     }
 
 
-def _vertical(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) -> dict[str, Any]:
+def _vertical(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) -> dict[str, object]:
     return {
         "cells": [cell for trials, columns in parts for cell in vertical_results(trials, columns)],
         "losses": facts.get("losses", ()),
@@ -53,7 +53,7 @@ def _vertical(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed)
     }
 
 
-def _property(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) -> dict[str, Any]:
+def _property(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) -> dict[str, object]:
     models = {tuple(str(entry.get(name, "")) for name in _MODELS): entry for entry in facts.get("models", ())}
     return {
         "cells": [property_result(trials) for every, _ in parts for trials in every],
@@ -61,7 +61,7 @@ def _property(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed)
     }
 
 
-def _training(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) -> dict[str, Any]:
+def _training(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) -> dict[str, object]:
     results = []
     for every, _ in parts:
         cells: dict[str, list[Trials]] = {}
@@ -71,7 +71,7 @@ def _training(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed)
     return {"cells": results}
 
 
-_FIELDS: dict[type[Summary], Callable[[Sequence[TrialsOf], FactsByKind, Revealed], dict[str, Any]]] = {
+_FIELDS: dict[type[Summary], Callable[[Sequence[TrialsOf], FactsByKind, Revealed], dict[str, object]]] = {
     RowsSummary: _rows,
     VerticalSummary: _vertical,
     PropertySummary: _property,
