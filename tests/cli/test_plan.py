@@ -67,15 +67,15 @@ def test_a_plan_without_a_table(plan: Path) -> None:
 
 def test_a_gate_runs_a_plan_and_says_what_is_above_the_limit(plan: Path) -> None:
     plan.write_text(PLAN.replace(", 500", "").replace("[grid]\nseed = [0, 1]\n", ""))
-    passed = CliRunner().invoke(app, ["gate", "--plan", str(plan), "--max-emr", "1", "--out", "run"])
+    passed = CliRunner().invoke(app, ["gate", "--plan", str(plan), "--max-emr", "1", "--accept-weak", "--out", "run"])
     assert passed.exit_code == 0
     assert Path("run/report.html").exists()
-    assert "1 cell, 0 above the limits or not measured" in passed.output
+    assert "1 cell, 0 above the limits, too weakly attacked or not measured" in passed.output
     written = {path: path.stat().st_mtime_ns for path in Path("run/records").iterdir()}
     again = CliRunner().invoke(app, ["gate", "--plan", str(plan), "--max-emr", "0", "--max-gain", "0", "--out", "run"])
     cell = json.loads(Path("run/summary.json").read_text())["cells"][0]
     above = [name for name in ("emr", "gain") if cell["judged"][name]["high"] > 0]
-    assert again.exit_code == (1 if above else 0)
+    assert again.exit_code == 1  # a few trials are too few for limits of zero, whatever they read
     assert again.output.count("allowed is 0.0%") == len(above)
     assert written == {path: path.stat().st_mtime_ns for path in Path("run/records").iterdir()}  # not run again
 

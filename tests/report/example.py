@@ -37,7 +37,7 @@ from seepage.results.property import (
     property_result,
 )
 from seepage.results.rows import Exposure, RowsSummary, Utility, rows_results
-from seepage.results.summary import ColumnFacts, Dataset, LeftOut, ThreatModel
+from seepage.results.summary import ColumnFacts, Dataset, LeftOut, Result, ThreatModel
 from seepage.results.training import MODEL, TrainingSummary, training_result
 from seepage.results.vertical import Losses, VerticalSummary, vertical_results
 
@@ -104,6 +104,12 @@ def a_record(
         cell=cell, repeat=repeat, client=client, round=0, exposure=exposure, rows=rows, outcome=outcome,
         seconds=1.5, values=values,
     )  # fmt: skip
+
+
+def attacked_whole(cells: Sequence[Result]) -> list[Result]:
+    """The cells, every attack of which is among the strongest: what a gate asks for has been done."""
+    names = tuple(dict.fromkeys(cell.attacker for cell in cells))
+    return [cell.model_copy(update={"strongest": (names,)}) for cell in cells]
 
 
 def records_of(cell: Cell, trials: int = 10, **settings: object) -> list[Record]:
@@ -191,7 +197,7 @@ def a_summary(
     """A summary of clients' updates; ``changes`` replace its fields."""
     every = list(usual_records()) if records is None else list(records)
     own: dict[str, object] = {
-        "cells": rows_results(trials_of(every), columns),
+        "cells": attacked_whole(rows_results(trials_of(every), columns)),
         "utility": usual_utility() if records is None else (),
     }
     return RowsSummary.model_validate(head_of(columns) | own | changes)
@@ -248,7 +254,7 @@ def a_vertical_summary(records: Sequence[Record] | None = None, **changes: objec
         *vertical_records(a_vertical_cell(defense="fake_gradients"), accuracy=0.7, exact=0.0),
     ]
     own: dict[str, object] = {
-        "cells": vertical_results(trials_of(usual if records is None else records), COLUMNS),
+        "cells": attacked_whole(vertical_results(trials_of(usual if records is None else records), COLUMNS)),
         "losses": (vertical_losses("none", 0.11), vertical_losses("fake_gradients", 0.32)) if records is None else (),
         "command": "seepage audit vertical --data clinic --people 60",
         "settings": {"seed": 7, "people": 60},
@@ -305,7 +311,7 @@ def a_property_summary(records: Sequence[Record] | None = None, **changes: objec
     """A summary of property inference."""
     every = usual_property_records() if records is None else records
     own: dict[str, object] = {
-        "cells": [property_result(trials) for trials in trials_of(every)],
+        "cells": attacked_whole([property_result(trials) for trials in trials_of(every)]),
         "models": (models_made(), models_made("weight_noise:deviation=0.1", epsilon=3.21, delta=1e-5)),
         "command": "seepage audit property --data clinic --property \"sex == 'female'\"",
         "settings": {"seed": 7, "property_text": "sex == 'female'"},

@@ -46,7 +46,7 @@ def test_a_gate_judges_the_upper_end_of_the_interval() -> None:
     assert read.high > read.mean
     assert breaches(summed(cell), Limits(emr=read.high)) == []
     (breach,) = breaches(summed(cell), Limits(emr=read.mean))
-    assert "of rows read exactly" in breach.what
+    assert "of rows read nearly" in breach.what
     assert "clinic, fedsgd" in breach.cell
     assert "beyond guessing" in breaches(summed(cell), Limits(gain=0.0))[0].what
 
@@ -99,7 +99,7 @@ def test_every_study_can_be_judged_by_what_it_reads() -> None:
         assert any(cell.judged.get("gain") is not None for cell in summary.cells)
         assert breaches(summary, Limits(gain=0.0))
     for summary in (a_property_summary(), a_training_summary()):
-        with pytest.raises(InputError, match=f"The study {summary.study} has no rows read exactly"):
+        with pytest.raises(InputError, match=f"The study {summary.study} has no rows read nearly"):
             breaches(summary, Limits(emr=0.0))
 
 

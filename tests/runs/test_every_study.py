@@ -234,7 +234,8 @@ def test_gate_compare_export_and_report_read_it(undisturbed: tuple[str, Path], t
         assert result.exit_code == 0, result.output
         return result.output
 
-    assert "0 above the limits or not measured" in done("gate", "--run", whole, *JUDGED[study])
+    judged = done("gate", "--run", whole, *JUDGED[study], "--accept-weak")
+    assert "0 above the limits, too weakly attacked or not measured" in judged
     done("compare", whole, whole)
     for what in ("cells", "records"):
         done("export", whole, str(tmp_path / f"{what}.csv"), "--what", what)
@@ -299,8 +300,8 @@ def test_a_limit_that_a_study_cannot_judge_is_refused(undisturbed: tuple[str, Pa
     study, folder = undisturbed
     if study in ("rows", "vertical"):
         result = CliRunner().invoke(app, ["gate", "--run", str(folder / "whole"), "--max-emr", "0", "--max-gain", "0"])
-        assert result.exit_code in (0, 1)  # both can be judged
+        assert result.exit_code == 1  # both can be judged, and so few trials show no zero
         assert "above the limits" in result.output
         return
-    with pytest.raises(InputError, match=f"The study {study} has no rows read exactly to judge"):
+    with pytest.raises(InputError, match=f"The study {study} has no rows read nearly to judge"):
         CliRunner().invoke(app, ["gate", "--run", str(folder / "whole"), "--max-emr", "0"], catch_exceptions=False)

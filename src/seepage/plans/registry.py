@@ -115,6 +115,11 @@ def _pointed_at(name: str) -> Part:
     return found if isinstance(found, Part) else _as_part(found, name, name.partition(".")[0].partition(":")[0])
 
 
+def name_of(kind: str, text: str) -> str:
+    """The name in a spec, without its options."""
+    return _read(kind, text).name
+
+
 def make(kind: str, text: str, study: str, options: Mapping[str, str] | None = None) -> Any:
     """What a spec names, in one study; ``options`` are for those that the spec leaves open."""
     return _made(kind, text, study, options)[0]

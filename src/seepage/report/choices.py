@@ -10,6 +10,8 @@ from seepage.report import words
 from seepage.report.leaks import Leak, worst_of
 from seepage.report.level import Level
 from seepage.results.cells import Coordinate
+from seepage.results.strength import shortfall
+from seepage.results.summary import Result
 
 ATTACKERS = ("attack", "attack_point")  # coordinates that are the attacker's to choose; the rest is the engineer's
 
@@ -22,6 +24,7 @@ class ChoiceVerdict:
         tested: its settings: every attack at every moment.
         broken: those whose attacks broke down. They might have read more.
         not_applicable: those whose attack cannot be mounted there, which is no gap.
+        weak: why the strongest applicable attack is not known to have been tried; empty if it was.
     """
 
     label: str
@@ -29,6 +32,12 @@ class ChoiceVerdict:
     tested: int
     broken: int
     not_applicable: int
+    weak: str = ""
+
+    @property
+    def apart(self) -> bool:
+        """Whether it cannot be compared with the others: something broke down, or the attack was a weak one."""
+        return self.worst is None or self.broken > 0 or bool(self.weak)
 
     @property
     def measured(self) -> int:
@@ -40,14 +49,14 @@ class ChoiceVerdict:
 
 
 def choices_of(leaks: Sequence[Leak]) -> tuple[ChoiceVerdict, ...]:
-    """Every choice, the least leaking first; where an attack broke down, last."""
+    """Every choice, the least leaking first; where an attack broke down or was a weak one, last."""
     groups: dict[tuple[tuple[str, Coordinate], ...], list[Leak]] = {}
     for leak in leaks:
         chosen = tuple((name, value) for name, value in leak.place.items() if name not in ATTACKERS)
         groups.setdefault(chosen, []).append(leak)
     names = words.varying([dict(chosen) for chosen in groups], otherwise=("batch_size",))
     choices = [_choice(words.label(dict(chosen), names), group) for chosen, group in groups.items()]
-    return tuple(sorted(choices, key=lambda c: (c.worst is None or c.broken > 0, c.worst.rank if c.worst else ())))
+    return tuple(sorted(choices, key=lambda c: (c.apart, c.worst.rank if c.worst else ())))
 
 
 def _choice(label: str, leaks: Sequence[Leak]) -> ChoiceVerdict:
@@ -59,11 +68,20 @@ def _choice(label: str, leaks: Sequence[Leak]) -> ChoiceVerdict:
         tested=len(leaks),
         broken=broken,
         not_applicable=len(missing) - broken,
+        weak=_weak(leaks),
     )
+
+
+def _weak(leaks: Sequence[Leak]) -> str:
+    """Why the strongest attack was not tried at every moment; empty if it was."""
+    moments: dict[Coordinate, list[Result]] = {}
+    for leak in leaks:
+        moments.setdefault(leak.place.get("attack_point", ""), []).append(leak.result)
+    return next((why for cells in moments.values() if (why := shortfall(cells))), "")
 
 
 def safest_of(leaks: Sequence[Leak]) -> ChoiceVerdict | None:
     """The least leaking choice; None if there is no other, or none that was measured without a gap."""
     choices = choices_of(leaks)
     first = choices[0] if len(choices) > 1 else None
-    return first if first and first.worst and not first.broken else None
+    return first if first and not first.apart else None

@@ -1,17 +1,27 @@
-"""A limit on leakage that a build can be stopped by."""
+"""A limit on leakage that a build can be stopped by.
+
+A gate passes only what was shown: the strongest applicable attack was run whole on every choice, nothing failed, the
+upper end of every interval is within the limit, and there were enough trials that more leakage would have been seen.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from seepage._core import InputError, Outcome
 from seepage.results.cells import Coordinate
 from seepage.results.interval import Interval
-from seepage.results.summary import Result, Summary
+from seepage.results.strength import asked_for, shortfall
+from seepage.results.summary import ATTACKERS, Result, Summary
 
-ATTACKERS = ("attack", "loss", "reader", "hierarchy")  # coordinates that the attacker chooses
-_READ = {"emr": "rows read exactly", "gain": "read beyond guessing"}
+_READ = {"exact": "rows read exactly", "emr": "rows read nearly", "gain": "read beyond guessing"}
+FEW = 3  # trials that are enough where every one of them shows what leaks
+MISSED = 0.05  # how often too much leakage may go unseen
+FINEST = 0.01  # no number of trials shows a share of zero: it is shown to be below this
+
+Choice = tuple[tuple[str, Coordinate], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,16 +29,18 @@ class Limits:
     """What is still allowed, judged by the upper end of the interval.
 
     Args:
-        emr: share of rows read back exactly.
+        exact: share of rows read back exactly: every cell equal.
+        emr: share of rows read back nearly: every cell right by the papers' tolerance. Exact rows are among them.
         gain: share of cells (of a property: of models) read beyond the best guess.
     """
 
+    exact: float | None = None
     emr: float | None = None
     gain: float | None = None
 
     def __post_init__(self) -> None:
-        if self.emr is None and self.gain is None:
-            raise InputError("What is the limit? Say it with --max-emr, --max-gain or both.")
+        if not self.given:
+            raise InputError("What is the limit? Say it with --max-exact, --max-emr, --max-gain or several of them.")
         for name, value in self.given.items():
             if not 0 <= value <= 1:
                 raise InputError(f"--max-{name} is {value}; it is a share between 0 and 1.")
@@ -36,41 +48,77 @@ class Limits:
     @property
     def given(self) -> dict[str, float]:
         """The limits that were set, by the name of what they judge."""
-        both = {"emr": self.emr, "gain": self.gain}
-        return {name: value for name, value in both.items() if value is not None}
+        every = {"exact": self.exact, "emr": self.emr, "gain": self.gain}
+        return {name: value for name, value in every.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class Breach:
-    """A cell above a limit, or a choice of which nothing is known."""
+    """A cell above a limit, or a choice of which too little is known.
+
+    Args:
+        weak: it is not known to leak; it was attacked too weakly or too seldom to say that it does not. This is what
+            ``--accept-weak`` forgives.
+    """
 
     cell: str
     what: str
+    weak: bool = False
 
 
 def breaches(summary: Summary, limits: Limits) -> list[Breach]:
-    """Where leakage is above a limit. What no attack could measure is no evidence of privacy, so it counts too."""
+    """Where leakage is above a limit, or was not shown to be below. What no attack could measure counts too."""
     for name in limits.given:
         if summary.cells and not any(name in cell.judged for cell in summary.cells):
             others = sorted({each for cell in summary.cells for each in cell.judged})
             allowed = " or ".join(f"--max-{each}" for each in others)
             raise InputError(f"The study {summary.study} has no {_READ[name]} to judge (--max-{name}); use {allowed}.")
     found: list[Breach] = []
-    measured: dict[tuple[tuple[str, Coordinate], ...], bool] = {}
+    for choice, cells in choices_of(summary).items():
+        for cell in cells:
+            found += _of_cell(cell, limits)
+        if not any(cell.measured or _broke(cell) for cell in cells):
+            found.append(Breach(label(dict(choice)), "no attack could be mounted, so nothing is known"))
+        elif why := shortfall(cells):
+            found.append(Breach(label(dict(choice)), why, weak=True))
+    return found
+
+
+def asked_attacks(summary: Summary) -> dict[str, int]:
+    """The strongest applicable attacks by name, and on how many choices each is asked for."""
+    names = [name for cells in choices_of(summary).values() if (name := asked_for(cells))]
+    return {name: names.count(name) for name in dict.fromkeys(names)}
+
+
+def choices_of(summary: Summary) -> dict[Choice, list[Result]]:
+    """The cells of every choice of the engineer: what attacks it is not part of it."""
+    choices: dict[Choice, list[Result]] = {}
     for cell in summary.cells:
         choice = tuple((name, value) for name, value in cell.place.items() if name not in ATTACKERS)
-        failed = sum(cell.outcomes.get(outcome.code, 0) for outcome in (Outcome.FAILED, Outcome.DIVERGED))
-        broke = not cell.measured and cell.outcome != Outcome.NOT_APPLICABLE.code
-        measured[choice] = measured.get(choice, False) or cell.measured or broke
-        if failed:
-            what = f"{failed} of {cell.trials} attacks failed or diverged, so what they read is unknown"
-            found.append(Breach(said(cell), what))
-        elif broke:
-            found.append(Breach(said(cell), f"could not be measured ({cell.outcome.replace('_', ' ')})"))
-        if cell.measured:
-            found += [Breach(said(cell), what) for what in _above(cell, limits)]
-    nothing = "no attack could be mounted, so nothing is known"
-    return found + [Breach(label(dict(choice)), nothing) for choice, known in measured.items() if not known]
+        choices.setdefault(choice, []).append(cell)
+    return choices
+
+
+def _broke(cell: Result) -> bool:
+    """Whether nothing was measured although the attack could be mounted."""
+    return not cell.measured and cell.outcome != Outcome.NOT_APPLICABLE.code
+
+
+def _of_cell(cell: Result, limits: Limits) -> Iterator[Breach]:
+    """What stops a build in one cell."""
+    failed = sum(cell.outcomes.get(outcome.code, 0) for outcome in (Outcome.FAILED, Outcome.DIVERGED))
+    if failed:
+        what = f"{failed} of {cell.trials} attacks failed or diverged, so what they read is unknown"
+        yield Breach(said(cell), what)
+    elif _broke(cell):
+        yield Breach(said(cell), f"could not be measured ({cell.outcome.replace('_', ' ')})")
+    if not cell.measured:
+        return
+    above = list(_above(cell, limits))
+    yield from (Breach(said(cell), what) for what in above)
+    if not above and (needed := _needed(cell, limits)) > (had := cell.trials - cell.failed):
+        what = f"{had} trials are too few for this limit: with {needed} more leakage would have been seen"
+        yield Breach(said(cell), what, weak=True)
 
 
 def _above(cell: Result, limits: Limits) -> Iterator[str]:
@@ -80,15 +128,36 @@ def _above(cell: Result, limits: Limits) -> Iterator[str]:
         if value is None:
             yield f"{_READ[name]}: not measured"
         elif value.high is None:
-            yield "one trial gives no interval to judge; raise trials"
+            yield f"one trial gives no interval to judge; {_needed(cell, limits)} are needed"
             return
         elif value.high > limit:
-            yield f"{_sentence(name, value)}; allowed is {limit:.1%}"
+            yield f"{_sentence(name, value)}{_beside(cell, name)}; allowed is {limit:.1%}"
+
+
+def _needed(cell: Result, limits: Limits) -> int:
+    """Trials in which leakage above a limit would have been seen at least once, in all but one of twenty cases.
+
+    A share of rows above the limit shows in at least as large a share of trials. A gain above the limit shows in fewer
+    if a trial gives away all that guessing does not get.
+    """
+    if not cell.may_hide:
+        return FEW
+    most = {"exact": 1.0, "emr": 1.0, "gain": max(1 - cell.guess, FINEST)}
+    rarest = min(max(limit, FINEST) / most[name] for name, limit in limits.given.items())
+    return 2 if rarest >= 1 - MISSED else max(2, math.ceil(math.log(MISSED) / math.log1p(-rarest)))
 
 
 def _sentence(name: str, value: Interval) -> str:
     high = f"up to {value.high:.1%}"
-    return f"{high} of rows read exactly" if name == "emr" else f"{high} read beyond guessing"
+    return f"{high} {_READ[name]}" if name == "gain" else f"{high} of {_READ[name]}"
+
+
+def _beside(cell: Result, name: str) -> str:
+    """Rows that were read nearly, beside those that were read exactly."""
+    near = cell.judged.get("emr")
+    if name != "exact" or near is None or near.high is None:
+        return ""
+    return f" (nearly: up to {near.high:.1%})"
 
 
 def said(cell: Result) -> str:

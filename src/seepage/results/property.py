@@ -49,6 +49,10 @@ class PropertyResult(Result):
     share: ShareNumbers | None = None
 
     @property
+    def guess(self) -> float:
+        return self.guessing
+
+    @property
     def guessing(self) -> float:
         """The best that can be named without looking at a model."""
         return max(self.chance, self.most_frequent)

@@ -122,6 +122,11 @@ class RowNumbers(Result):
         return self
 
     @property
+    def guess(self) -> float:
+        best = self.best_guess[1]
+        return 0.0 if best is None else best.mean
+
+    @property
     def best_guess(self) -> tuple[str, Interval | None]:
         """The baseline that gets most cells right without the update: the one an attack must beat."""
         known = {name: value for name, value in self.baselines.items() if value is not None}

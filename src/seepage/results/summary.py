@@ -27,6 +27,7 @@ HEADLINE = {
     "property": ("accuracy", "mse"),
     "training": ("f1", "f1_published", "roc_auc", "gain"),
 }
+ATTACKERS = ("attack", "reader", "loss", "hierarchy")  # coordinates that the attacker chooses; the first names it
 _SCORED = {outcome.code for outcome in Outcome if outcome.scored}
 
 
@@ -148,6 +149,31 @@ class Result(Facts):
             "beyond the best guess"
         ),
     ] = Field(default_factory=dict)
+    strongest: Annotated[
+        tuple[tuple[str, ...], ...] | None,
+        Field(
+            description="attacks that must have been run before a gate passes, the strongest first, equals together; "
+            "the next ones count where those before them do not apply. Null: not known"
+        ),
+    ] = None
+    weaker: Annotated[
+        str, Field(description="how this attack was run with less than it ships with; empty if it was not")
+    ] = ""
+
+    @property
+    def attacker(self) -> str:
+        """The name of what attacked, without its options; empty if nothing has a name here."""
+        return next((str(self.place[name]).partition(":")[0] for name in ATTACKERS if name in self.place), "")
+
+    @property
+    def guess(self) -> float:
+        """What guessing gets, as a share: the rest is the most that can be read beyond it."""
+        return 0.0
+
+    @property
+    def may_hide(self) -> bool:
+        """Whether leakage may show in few of the trials only, so that it takes many to see it."""
+        return True
 
     @property
     def place(self) -> dict[str, Coordinate]:

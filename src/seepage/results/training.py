@@ -51,6 +51,11 @@ class TrainingResult(Result):
         return None if found is None else found.mean
 
     @property
+    def may_hide(self) -> bool:
+        """A run's number is a mean over all rows of the table, so no run hides what the others show."""
+        return False
+
+    @property
     def place(self) -> dict[str, Coordinate]:
         names = (name for name in TrainingCell.__dataclass_fields__ if name != "study")
         return coordinates(TrainingCell(**{name: getattr(self, name) for name in names}))
@@ -108,6 +113,7 @@ def training_result(trials: Trials) -> TrainingResult:
         | {
             "metrics": {name: trials.interval(Measure(MODEL, *where)) for name, where in _QUALITY.items()},
             "judged": {"gain": _beyond_guessing(trials)},
+            "strongest": (),  # every check of parties is made in every run
             "values": tuple(values),
         }
     )

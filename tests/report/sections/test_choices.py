@@ -9,7 +9,7 @@ from tests.report.example import Reader, a_cell, a_summary, a_vertical_summary, 
 
 def test_safer_is_not_called_safe() -> None:
     text = Reader(render(a_summary())).text
-    assert "safer among the tested is not the same as safe" in text
+    assert "Safer among the tested is not the same as safe" in text
     assert "2 of 4 (2 not applicable)" in text
 
 

@@ -13,7 +13,7 @@ from seepage.data.source import Source, open_source
 from seepage.plans import registry
 from seepage.results import PropertyCell
 from seepage.results.assembling import assemble
-from seepage.results.property import PropertySummary
+from seepage.results.property import PropertyResult, PropertySummary
 from seepage.studies.property.making import plan_of, pools_of
 from seepage.studies.property.running import (
     ReadChoice,
@@ -25,6 +25,7 @@ from seepage.studies.property.running import (
     shard_choices,
 )
 from seepage.studies.property.settings import PropertySettings
+from seepage.studies.strength import with_strength
 from seepage.studies.study import Found, Gathered, Probe, Work
 
 FEW = 16  # models that are trained to learn what one costs
@@ -116,7 +117,21 @@ class Properties:
         return sentences
 
     def summarise(self, gathered: Gathered) -> PropertySummary:
-        return assemble(PropertySummary, gathered.head, *gathered.told)
+        summary = assemble(PropertySummary, gathered.head, *gathered.told)
+        settings = [part.settings for part in gathered.parts for _ in part.trials]
+        cells = [_with_strength(cell, each) for cell, each in zip(summary.cells, settings, strict=True)]
+        return summary.model_copy(update={"cells": tuple(cells)})
+
+
+def _with_strength(cell: PropertyResult, settings: PropertySettings) -> PropertyResult:
+    """A cell that says which reader a gate asks for; few shadow models are a weaker attack, too."""
+    usual = settings.model_copy(update={"readers": ()}).read_by
+    told = with_strength(cell, (usual,), "property", kind="reader")
+    least = type(settings).model_fields["models"].default
+    if settings.models >= least:
+        return told
+    fewer = f"models-per-class={settings.models}, by default {least}"
+    return told.model_copy(update={"weaker": "; ".join(text for text in (told.weaker, fewer) if text)})
 
 
 STUDY = Properties()

@@ -70,6 +70,17 @@ def explain(
     return entries
 
 
+def ranks_of(entry: Applicability) -> tuple[tuple[str, ...], ...]:
+    """The strongest attacks on a set-up, by counting.
+
+    ``exact`` ends as ``fast`` does, so where algebra gives nothing they are equals. What needs no statistics of the
+    clients comes last: it is what remains where those cannot be mounted.
+    """
+    algebra = any(finding.verdict != "cannot" for finding in entry.findings[:-1])  # the last one is optimisation
+    first: tuple[tuple[str, ...], ...] = (("exact",), ("fast",)) if algebra else (("exact", "fast"),)
+    return (*first, ("gradient_matching",))
+
+
 def _fewest_rows(trials: Iterable[Trials]) -> dict[tuple[str, str, int], int]:
     """Rows behind the updates of a model, defence and batch size; the fewest are read best."""
     seen: dict[tuple[str, str, int], int] = {}

@@ -17,10 +17,11 @@ from seepage.results import RowsCell
 from seepage.results.assembling import assemble
 from seepage.results.rows import RowsSummary
 from seepage.studies.parts import check_model
-from seepage.studies.rows.explain import explain
+from seepage.studies.rows.explain import explain, ranks_of
 from seepage.studies.rows.making import is_exposure, make_protocol, model_of, train
 from seepage.studies.rows.running import RowsChoice, rounds_of, run_choice
 from seepage.studies.rows.settings import RowsSettings
+from seepage.studies.strength import with_strength
 from seepage.studies.study import Found, Gathered, Probe, Work
 from seepage.studies.trying import tried
 
@@ -112,11 +113,18 @@ class Rows:
 
     def summarise(self, gathered: Gathered) -> RowsSummary:
         counted = [
-            entry
-            for part in (gathered.parts if len(gathered.parts) <= EXPLAINED else ())
-            for entry in explain(part.source, part.settings, part.trials, variant=part.variant, only_attacked=True)
+            explain(part.source, part.settings, part.trials, variant=part.variant, only_attacked=True)
+            for part in gathered.parts
         ]
-        return assemble(RowsSummary, {**gathered.head, "applicability": counted}, *gathered.told)
+        said = [entry for entries in counted for entry in entries] if len(counted) <= EXPLAINED else []
+        summary = assemble(RowsSummary, {**gathered.head, "applicability": said}, *gathered.told)
+        each = [(part, entries) for part, entries in zip(gathered.parts, counted, strict=True) for _ in part.trials]
+        cells = []
+        for cell, (part, entries) in zip(summary.cells, each, strict=True):
+            ranks = {(entry.model, entry.defense, entry.batch_size): ranks_of(entry) for entry in entries}
+            asked = ranks[cell.model, cell.defense, cell.batch_size]
+            cells.append(with_strength(cell, asked, "rows", part.settings.attack_options))
+        return summary.model_copy(update={"cells": tuple(cells)})
 
 
 def _point_names(settings: RowsSettings) -> tuple[str, ...]:

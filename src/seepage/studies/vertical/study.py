@@ -18,11 +18,16 @@ from seepage.results import VerticalCell
 from seepage.results.assembling import assemble
 from seepage.results.vertical import VerticalSummary
 from seepage.studies.parts import check_model
+from seepage.studies.strength import with_strength
 from seepage.studies.study import Found, Gathered, Probe, Work
 from seepage.studies.trying import tried
 from seepage.studies.vertical.running import cell_of, run_choice
 from seepage.studies.vertical.settings import VerticalSettings
 from seepage.studies.vertical.workers import VerticalChoice, drawn, model_of
+
+# What a gate asks for. Spans read fixed and moving weights; the closed form what spans cannot be mounted on; and
+# `exact` needs not know who is in a batch.
+STRONGEST = (("spans",), ("cafe_closed_form",), ("exact",))
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,13 @@ class Vertical:
         return sentences
 
     def summarise(self, gathered: Gathered) -> VerticalSummary:
-        return assemble(VerticalSummary, gathered.head, *gathered.told)
+        summary = assemble(VerticalSummary, gathered.head, *gathered.told)
+        settings = [part.settings for part in gathered.parts for _ in part.trials]
+        cells = [
+            with_strength(cell, STRONGEST, "vertical", each.attack_options)
+            for cell, each in zip(summary.cells, settings, strict=True)
+        ]
+        return summary.model_copy(update={"cells": tuple(cells)})
 
 
 STUDY = Vertical()

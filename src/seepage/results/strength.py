@@ -1,0 +1,48 @@
+"""Whether a choice was attacked as hard as it could be: a weak attack that reads nothing shows nothing.
+
+Which attacks are the strongest is counted by the study that made the cells (``Result.strongest``), not chosen by the
+user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from seepage._core import Outcome
+from seepage.results.summary import Result
+
+
+def shortfall(cells: Sequence[Result]) -> str:
+    """Why cells of one choice do not show what the strongest applicable attack reads, in a sentence; empty if they do.
+
+    Args:
+        cells: every attack on one choice at one moment.
+    """
+    ranks = cells[0].strongest
+    if ranks is None:
+        return "it is not known which attack is the strongest here (an unfinished run, or one of an earlier version)"
+    for rank in ranks:
+        name = " or ".join(rank)
+        tried = [cell for cell in cells if cell.attacker in rank]
+        if not tried:
+            others = ", ".join(dict.fromkeys(cell.attacker for cell in cells))
+            return f"the strongest attack that applies, {name}, was not run, only {others}"
+        whole = [cell for cell in tried if not cell.weaker]
+        if not whole:
+            return (
+                f"the strongest attack that applies, {name}, was run with less than it ships with ({tried[0].weaker})"
+            )
+        if any(cell.measured for cell in whole):
+            return ""
+        if any(cell.outcome != Outcome.NOT_APPLICABLE.code for cell in whole):
+            return f"the strongest attack that applies, {name}, gave nothing to score"
+    return ""
+
+
+def asked_for(cells: Sequence[Result]) -> str:
+    """The attack that a gate asks for on a choice: the strongest that did not say that it cannot be mounted."""
+    for rank in cells[0].strongest or ():
+        tried = [cell for cell in cells if cell.attacker in rank]
+        if not tried or any(cell.outcome != Outcome.NOT_APPLICABLE.code for cell in tried):
+            return " or ".join(rank)
+    return ""
