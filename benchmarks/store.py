@@ -23,8 +23,8 @@ import polars as pl
 
 from seepage.report import render
 from seepage.results import ALL_COLUMNS, ATTACK, BASELINES, Measure, Record, RowsCell, Run
+from seepage.results.facts import ColumnFacts, Dataset, ThreatModel
 from seepage.results.rows import RowsResult, RowsSummary, rows_results
-from seepage.results.summary import ColumnFacts, Dataset, ThreatModel
 
 COLUMNS = tuple(ColumnFacts(name=f"column {i}", kind="numeric", sensitive=i == 3) for i in range(15))
 METRICS = ("accuracy", "accuracy_num", "accuracy_cat", "emr", "emr_90", "emr_80", "rmse", "nearest_distance")

@@ -62,7 +62,7 @@ def test_json_is_alone_on_stdout_and_the_command_repeats_it(table: Path, tmp_pat
     done = seepage("audit", "--data", "patients.csv", "--target", "target", "--json", *FAST, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    assert document["schema_version"] == 2
+    assert document["schema_version"] == 3
     assert document["cells"][0]["trials"] == 2
     assert Path(tmp_path, document["path"], "summary.json").read_text() == done.stdout
     words = document["command"].split()[1:]

@@ -23,6 +23,7 @@ from seepage.results import (
     Trials,
     VerticalCell,
 )
+from seepage.results.facts import ColumnFacts, Dataset, LeftOut, ThreatModel
 from seepage.results.property import (
     EPOCHS,
     NAMED,
@@ -36,8 +37,8 @@ from seepage.results.property import (
     PropertySummary,
     property_result,
 )
+from seepage.results.result import Result
 from seepage.results.rows import Exposure, RowsSummary, Utility, rows_results
-from seepage.results.summary import ColumnFacts, Dataset, LeftOut, Result, ThreatModel
 from seepage.results.training import MODEL, TrainingSummary, training_result
 from seepage.results.vertical import Losses, VerticalSummary, vertical_results
 

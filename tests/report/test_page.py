@@ -12,7 +12,7 @@ from seepage._core import InputError
 from seepage.cli.report import report
 from seepage.report import render, write_report
 from seepage.results import Run, Summary, parse_summary
-from seepage.results.summary import NotRun, VariantSettings
+from seepage.results.facts import NotRun, VariantSettings
 from tests.report.example import (
     HOSTILE,
     Reader,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seepage.report.settings import settings_of, values_of
-from seepage.results.summary import VariantSettings
+from seepage.results.facts import VariantSettings
 from tests.report.example import a_summary
 
 SETTINGS = {"seed": 7, "deviation": "client", "batch_sizes": [1, 8], "options": {"steps": "20"}, "nothing": None}

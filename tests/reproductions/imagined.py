@@ -21,10 +21,10 @@ from seepage.results import (
     coordinates,
 )
 from seepage.results.cells import Cell
+from seepage.results.facts import Dataset, ThreatModel
 from seepage.results.property import PropertyResult, PropertySummary
 from seepage.results.row_numbers import DoubtNumbers
 from seepage.results.rows import Exposure, RowsResult, RowsSummary, Utility
-from seepage.results.summary import Dataset, ThreatModel
 from seepage.results.training import TrainingResult, TrainingSummary, Value
 from seepage.results.vertical import CurvePoint, Losses, VerticalResult, VerticalSummary
 from seepage.runs import Plan, make_plan

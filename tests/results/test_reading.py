@@ -60,7 +60,7 @@ def test_a_run_of_a_later_form_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_a_summary_of_version_1_alone_says_so() -> None:
-    with pytest.raises(InputError, match="schema version 1; this Seepage reads version 2"):
+    with pytest.raises(InputError, match="schema version 1; this Seepage reads version 3"):
         parse_summary('{"schema_version": 1}')
 
 

@@ -30,9 +30,9 @@ from seepage.results import (
     places,
     read_summary,
 )
+from seepage.results.facts import ColumnFacts, Dataset, ThreatModel
 from seepage.results.interval import bootstrap_columns
 from seepage.results.rows import RowsResult, RowsSummary, rows_results
-from seepage.results.summary import ColumnFacts, Dataset, ThreatModel
 from seepage.results.training import TrainingResult, training_result
 
 CELL = RowsCell(
@@ -194,12 +194,12 @@ def a_summary(*cells: RowsResult) -> RowsSummary:
 def test_a_summary_of_another_version_or_damaged_is_one_sentence() -> None:
     with pytest.raises(InputError, match="schema version 99"):
         parse_summary(json.dumps({"schema_version": 99}))
-    with pytest.raises(InputError, match="schema version 1; this Seepage reads version 2"):
+    with pytest.raises(InputError, match="schema version 1; this Seepage reads version 3"):
         parse_summary(json.dumps({"schema_version": 1, "cells": []}))
     with pytest.raises(InputError, match="schema version None"):
         parse_summary("[]")
     with pytest.raises(InputError, match="study 'rowz'"):
-        parse_summary(json.dumps({"schema_version": 2, "study": "rowz"}))
+        parse_summary(json.dumps({"schema_version": 3, "study": "rowz"}))
     document = json.loads(a_summary().to_json())
     with pytest.raises(InputError, match=r"dataset\.rows: .*Run it again"):
         parse_summary(json.dumps(document | {"dataset": document["dataset"] | {"rows": "many"}}))

@@ -17,7 +17,7 @@ from seepage.data import Dropped, Schema, Splits, Table, as_frame, infer_schema,
 from seepage.data.registry import DATASETS, find_dataset, open_dataset
 from seepage.data.request import Request
 from seepage.data.schema import LearningTask
-from seepage.results.summary import ColumnFacts, Dataset, LeftOut
+from seepage.results.facts import ColumnFacts, Dataset, LeftOut
 
 
 @dataclass(frozen=True, kw_only=True)

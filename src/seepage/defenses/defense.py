@@ -14,7 +14,7 @@ from seepage.models import Learner, Parameters
 from seepage.models.recipe import Recipe
 from seepage.models.stack import Stack
 from seepage.observation.vertical import VerticalUpdate
-from seepage.results.summary import ThreatModel
+from seepage.results.facts import ThreatModel
 
 # Parameters, inputs (clients, rows, width), targets (clients, rows), random numbers -> the gradient each client uses.
 # Parameters and gradients have a leading client axis.

@@ -9,7 +9,7 @@ import torch
 
 from seepage.defenses.defense import Defense
 from seepage.observation.vertical import IN_A_BATCH, VerticalUpdate
-from seepage.results.summary import ThreatModel
+from seepage.results.facts import ThreatModel
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seepage.defenses.defense import Defense
-from seepage.results.summary import ThreatModel
+from seepage.results.facts import ThreatModel
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from torch import Tensor
 from seepage._core import InputError
 from seepage.data import Layout
 from seepage.models import Learner, Parameters
-from seepage.results.summary import ThreatModel
+from seepage.results.facts import ThreatModel
 
 _SENT = {
     "fedsgd": "Each client's gradient of one mini batch, in every attacked round, before averaging.",

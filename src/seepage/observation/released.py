@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from seepage.models.stack import Stack
-from seepage.results.summary import ThreatModel
+from seepage.results.facts import ThreatModel
 
 Kind = Literal["weights", "update", "gradient"]
 _SEEN = {

@@ -12,7 +12,7 @@ from seepage._core import InputError, Outcome
 from seepage.models import Learner, Parameters, linear_calls, parameter_name
 from seepage.observation.claim import Claim
 from seepage.observation.observation import Space
-from seepage.results.summary import ThreatModel
+from seepage.results.facts import ThreatModel
 
 IN_A_BATCH = "Which people are in a batch: it asks for them."
 

@@ -10,8 +10,8 @@ from seepage.report import words
 from seepage.report.leaks import Leak, worst_of
 from seepage.report.level import Level
 from seepage.results.cells import Coordinate
+from seepage.results.result import Result
 from seepage.results.strength import shortfall
-from seepage.results.summary import Result
 
 ATTACKERS = ("attack", "attack_point")  # coordinates that are the attacker's to choose; the rest is the engineer's
 

@@ -7,7 +7,7 @@ from enum import Enum
 
 from seepage._core import Outcome
 from seepage.results import Interval
-from seepage.results.summary import Result
+from seepage.results.result import Result
 
 SERIOUS_GAIN = 0.20  # this much above guessing is called a leak even when no row came back whole
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from seepage.report.level import Level, overall
 from seepage.report.words import plural
-from seepage.results.summary import NotRun, Summary
+from seepage.results.facts import NotRun
+from seepage.results.summary import Summary
 
 MANY = 5  # settings, from which on one of them may be above guessing by chance
 MISSES = 0.05

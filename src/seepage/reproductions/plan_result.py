@@ -13,8 +13,8 @@ from seepage.reproductions.paper import Paper, PaperTable, Word
 from seepage.reproductions.published import Published, Wanted, numbers_of, unit_of
 from seepage.reproductions.stored import Comparison
 from seepage.results import Interval, Summary
+from seepage.results.result import Result
 from seepage.results.row_numbers import RowNumbers
-from seepage.results.summary import Result
 from seepage.results.training import TrainingResult
 
 _PARTS = {"model": "model", "attack": "attack", "defense": "defence"}  # coordinates that are specs

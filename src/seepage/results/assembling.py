@@ -7,9 +7,10 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
+from seepage.results.facts import ColumnFacts
 from seepage.results.property import PropertySummary, property_result
 from seepage.results.rows import RowsSummary, rows_results
-from seepage.results.summary import ColumnFacts, Summary
+from seepage.results.summary import Summary
 from seepage.results.training import TrainingSummary, training_result
 from seepage.results.trials import Trials
 from seepage.results.vertical import VerticalSummary, vertical_results

@@ -18,7 +18,8 @@ from seepage.results.cells import Coordinate
 from seepage.results.frames import number_of
 from seepage.results.gate import label
 from seepage.results.interval import Interval
-from seepage.results.summary import HEADLINE, Result, Summary
+from seepage.results.result import Result
+from seepage.results.summary import HEADLINE, Summary
 
 Place = dict[str, Coordinate]
 _NO_SETTINGS = {"reveal"}  # changes no number

@@ -9,9 +9,10 @@ from pydantic import JsonValue
 
 from seepage._core import InputError
 from seepage.results.interval import Interval
+from seepage.results.result import Result
 from seepage.results.row_numbers import RowNumbers
 from seepage.results.rows import RevealedRow
-from seepage.results.summary import HEADLINE, Result, Summary
+from seepage.results.summary import HEADLINE, Summary
 
 Line = dict[str, str | int | float | bool | None]
 _COUNTED = ("exposure", "rows", "rows_exact", "rows_near", "rows_certified", "rows_guessed", "rows_guessed_near")

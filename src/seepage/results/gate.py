@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from seepage._core import InputError, Outcome
 from seepage.results.cells import Coordinate
 from seepage.results.interval import Interval
+from seepage.results.result import ATTACKERS, Result
 from seepage.results.strength import asked_for, shortfall
-from seepage.results.summary import ATTACKERS, Result, Summary
+from seepage.results.summary import Summary
 
 _READ = {"exact": "rows read exactly", "emr": "rows read nearly", "gain": "read beyond guessing"}
 FEW = 3  # trials that are enough where every one of them shows what leaks

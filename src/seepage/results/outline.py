@@ -13,8 +13,9 @@ from pydantic import Field, JsonValue, ValidationError
 
 from seepage._core import InputError
 from seepage.results.assembling import TrialsOf, assemble
+from seepage.results.facts import ColumnFacts, Facts, NotRun, ThreatModel, Unfinished
 from seepage.results.store import Run
-from seepage.results.summary import ColumnFacts, Facts, NotRun, Summary, ThreatModel, Unfinished
+from seepage.results.summary import Summary
 from seepage.results.tasks import TaskDone
 
 OUTLINE = "outline.json"

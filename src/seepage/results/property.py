@@ -8,10 +8,12 @@ import numpy as np
 from pydantic import Field
 
 from seepage.results.cells import Coordinate, PropertyCell, coordinates
+from seepage.results.facts import Facts
 from seepage.results.interval import Interval, bootstrap
 from seepage.results.property_score import calibration_error, property_score, share_score
 from seepage.results.record import ALL_COLUMNS, ATTACK, Measure
-from seepage.results.summary import Facts, Result, Summary, envelope, show
+from seepage.results.result import Result, envelope
+from seepage.results.summary import Summary, show
 from seepage.results.trials import Trials
 
 GATE = 0.9  # the least accuracy of a model in the property-inference thesis, section 3.3

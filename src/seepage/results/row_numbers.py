@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from seepage._core import InputError
 from seepage.results.buckets import BUCKETS, Bucket, Kind
+from seepage.results.facts import ColumnFacts, Facts
 from seepage.results.interval import Interval, bootstrap
 from seepage.results.record import (
     ALL_COLUMNS,
@@ -22,7 +23,7 @@ from seepage.results.record import (
     Measure,
     by_rule,
 )
-from seepage.results.summary import ColumnFacts, Facts, Result, envelope
+from seepage.results.result import Result, envelope
 from seepage.results.trials import Trials
 
 Guesses = dict[str, Interval | None]

@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from seepage.results.cells import Coordinate, RowsCell, coordinates
+from seepage.results.facts import ColumnFacts, Facts
 from seepage.results.row_numbers import BEYOND_GUESSING, RowNumbers, is_summarised, row_numbers
-from seepage.results.summary import ColumnFacts, Facts, Summary, show
+from seepage.results.summary import Summary, show
 from seepage.results.trials import Trials
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from seepage._core import Outcome
-from seepage.results.summary import Result
+from seepage.results.result import Result
 
 
 def shortfall(cells: Sequence[Result]) -> str:

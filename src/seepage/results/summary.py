@@ -8,18 +8,17 @@ from these classes. ``SCHEMA_VERSION`` rises when a field changes its meaning.
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
 
-from seepage._core import Outcome
-from seepage.results.cells import Coordinate
+from seepage.results.facts import Dataset, Facts, NotRun, ThreatModel, Unfinished, VariantSettings
 from seepage.results.interval import Interval
-from seepage.results.trials import Trials
+from seepage.results.result import Result
 
-SCHEMA_VERSION: Literal[2] = 2  # 1: one kind of document for each kind of run
+SCHEMA_VERSION: Literal[3] = 3  # 2: near rows were counted as exact ones
 # The numbers that each study is about: what frames show first, and what is compared between runs.
 HEADLINE = {
     "rows": ("accuracy", "exact", "emr"),
@@ -27,163 +26,6 @@ HEADLINE = {
     "property": ("accuracy", "mse"),
     "training": ("f1", "f1_published", "roc_auc", "gain"),
 }
-ATTACKERS = ("attack", "reader", "loss", "hierarchy")  # coordinates that the attacker chooses; the first names it
-_SCORED = {outcome.code for outcome in Outcome if outcome.scored}
-
-
-class Facts(BaseModel):
-    """Facts of a summary: checked when they are read, and never changed."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ColumnFacts(Facts):
-    """An input column: its name and size, never a value."""
-
-    name: str
-    kind: str
-    cardinality: Annotated[int | None, Field(description="how many categories; null for numbers")] = None
-    sensitive: bool = False
-    dataset: Annotated[str, Field(description="its table, where a plan has several")] = ""
-
-
-class LeftOut(Facts):
-    """A column that is not used, and why."""
-
-    name: str
-    reason: str
-    dataset: str = ""
-
-
-class Dataset(Facts):
-    """The table or tables that were audited."""
-
-    name: str
-    rows: int
-    target: str
-    task: str
-    columns: tuple[ColumnFacts, ...] = ()
-    dropped: tuple[LeftOut, ...] = ()
-    notes: Annotated[tuple[str, ...], Field(description="how the table came, if there is something to say")] = ()
-    digest: Annotated[str, Field(description="equal for equal rows with an equal schema")] = ""
-
-
-class ThreatModel(Facts):
-    """Who attacks, and what was really handed to the attack. Over all settings of a plan: what holds in some of them
-    only begins with ``In some settings:``."""
-
-    adversary: tuple[str, ...] = ()
-    sees: tuple[str, ...] = ()
-    knows: tuple[str, ...] = ()
-    does_not_know: tuple[str, ...] = ()
-
-    @staticmethod
-    def over(each: Sequence[ThreatModel]) -> ThreatModel:
-        """The one of several settings together."""
-        parts = {name: [getattr(one, name) for one in each] for name in ThreatModel.model_fields}
-        return ThreatModel(**{name: _over_settings(lists) for name, lists in parts.items()})
-
-
-def _over_settings(lists: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    sentences = dict.fromkeys(sentence for each in lists for sentence in each)
-    everywhere = [sentence for sentence in sentences if all(sentence in each for each in lists)]
-    some = [sentence for sentence in sentences if sentence not in everywhere]
-    return (*everywhere, *(f"In some settings: {sentence[0].lower()}{sentence[1:]}" for sentence in some))
-
-
-class VariantSettings(Facts):
-    """One setting of everything that is not a coordinate of a cell."""
-
-    name: str
-    dataset: str
-    settings: Annotated[dict[str, JsonValue], Field(description="those that differ from the first variant's")]
-
-
-class NotRun(Facts):
-    """A task of the plan that gave no number."""
-
-    what: str
-    reason: str
-    state: Annotated[
-        Literal["impossible", "crashed", "missing"],
-        Field(description="it cannot be; an internal error stopped it; or it was not reached yet"),
-    ]
-
-
-class Unfinished(Facts):
-    """How much of a run that was stopped, or still goes on, is there."""
-
-    tasks: int
-    tasks_done: int
-    cells: Annotated[int, Field(description="that were asked for")]
-    cells_done: int
-
-    @property
-    def sentence(self) -> str:
-        """In words."""
-        return (
-            f"The run is not finished: {self.cells_done} of {self.cells} settings and {self.tasks_done} of "
-            f"{self.tasks} tasks are there."
-        )
-
-
-class Result(Facts):
-    """What every cell of every study has."""
-
-    id: Annotated[str, Field(description="stable short name")]
-    dataset: str
-    variant: Annotated[str, Field(description="what else differs within a plan (`labels_known=false`)")] = ""
-    trials: Annotated[int, Field(description="repetitions: attacked batches, recoveries, target models, trainings")]
-    failed: Annotated[
-        int, Field(description="trials that gave nothing to score; they are counted here and never averaged")
-    ] = 0
-    outcome: Annotated[str, Field(description="how most of the scored trials ended")]
-    outcomes: Annotated[dict[str, int], Field(description="how many trials ended how")]
-    seconds: Annotated[float, Field(description="compute time")] = 0.0
-    notes: Annotated[tuple[str, ...], Field(description="what the attack had to say")] = ()
-    metrics: Annotated[dict[str, Interval | None], Field(description="means with 95 % intervals over trials")]
-    judged: Annotated[
-        dict[str, Interval | None],
-        Field(
-            description="what a gate looks at: `exact` and `emr`, rows read exactly and nearly; `gain`, what is read "
-            "beyond the best guess"
-        ),
-    ] = Field(default_factory=dict)
-    strongest: Annotated[
-        tuple[tuple[str, ...], ...] | None,
-        Field(
-            description="attacks that must have been run before a gate passes, the strongest first, equals together; "
-            "the next ones count where those before them do not apply. Null: not known"
-        ),
-    ] = None
-    weaker: Annotated[
-        str, Field(description="how this attack was run with less than it ships with; empty if it was not")
-    ] = ""
-
-    @property
-    def attacker(self) -> str:
-        """The name of what attacked, without its options; empty if nothing has a name here."""
-        return next((str(self.place[name]).partition(":")[0] for name in ATTACKERS if name in self.place), "")
-
-    @property
-    def guess(self) -> float:
-        """What guessing gets, as a share: the rest is the most that can be read beyond it."""
-        return 0.0
-
-    @property
-    def may_hide(self) -> bool:
-        """Whether leakage may show in few of the trials only, so that it takes many to see it."""
-        return True
-
-    @property
-    def place(self) -> dict[str, Coordinate]:
-        """The coordinates, by name: what was tested."""
-        raise NotImplementedError
-
-    @property
-    def measured(self) -> bool:
-        """Whether any trial gave a number."""
-        return self.trials > self.failed
 
 
 class Summary(Facts):
@@ -200,7 +42,7 @@ class Summary(Facts):
         1.0
     """
 
-    schema_version: Literal[2] = SCHEMA_VERSION
+    schema_version: Literal[3] = SCHEMA_VERSION
     study: str
     name: str
     path: Annotated[str | None, Field(description="the run folder; null if nothing was written")] = None
@@ -290,21 +132,6 @@ def table_html(summary: Summary) -> str:
         f"<table><caption>Seepage: {html.escape(summary.study)} of {html.escape(summary.dataset.name)}</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
-
-
-def envelope(trials: Trials) -> dict[str, object]:
-    """What a result says of its trials, whatever was measured."""
-    outcomes, scored = trials.outcomes, int(trials.scored.sum())
-    pool = {code: n for code, n in outcomes.items() if (code in _SCORED) == bool(scored)} or outcomes
-    return {
-        "id": trials.cell.id,
-        "trials": len(trials.scored),
-        "failed": len(trials.scored) - scored,
-        "outcome": max(sorted(pool), key=lambda code: pool[code]),
-        "outcomes": outcomes,
-        "seconds": round(float(trials.heads["seconds"].sum()), 3),
-        "notes": tuple(dict.fromkeys(note for note in trials.heads["note"].to_list() if note)),
-    }
 
 
 def show(interval: Interval | None) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue
 
-from seepage.results.summary import Facts, ThreatModel
+from seepage.results.facts import Facts, ThreatModel
 
 
 class TaskDone(Facts):

@@ -8,9 +8,11 @@ import numpy as np
 from pydantic import Field
 
 from seepage.results.cells import Coordinate, TrainingCell, coordinates
+from seepage.results.facts import Facts
 from seepage.results.interval import Interval
 from seepage.results.record import Measure
-from seepage.results.summary import Facts, Result, Summary, envelope, show
+from seepage.results.result import Result, envelope
+from seepage.results.summary import Summary, show
 from seepage.results.trials import Trials
 
 MODEL = "model"  # the source of numbers that are about a trained model

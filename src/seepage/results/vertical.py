@@ -8,11 +8,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from seepage.results.cells import Coordinate, VerticalCell, coordinates
+from seepage.results.facts import ColumnFacts, Facts
 from seepage.results.interval import Interval
 from seepage.results.record import ATTACK, Measure
 from seepage.results.row_numbers import BEYOND_GUESSING, RowNumbers, is_summarised, row_numbers
 from seepage.results.rows import READ, RevealedRow, read
-from seepage.results.summary import ColumnFacts, Facts, Summary
+from seepage.results.summary import Summary
 from seepage.results.trials import Trials
 
 

@@ -9,9 +9,9 @@ from pydantic import JsonValue
 
 from seepage.plans.options import Settings
 from seepage.results import Cell, Summary, TaskDone, Trials, coordinates
+from seepage.results.facts import Dataset, NotRun, ThreatModel, VariantSettings
 from seepage.results.gate import label
 from seepage.results.outline import Outline, PlannedCell, PlannedTask, PlannedVariant, not_reached
-from seepage.results.summary import Dataset, NotRun, ThreatModel, VariantSettings
 from seepage.runs.plan import Plan, Task
 from seepage.runs.task import record_name, versions
 from seepage.studies.study import Gathered, Opened, VariantTrials

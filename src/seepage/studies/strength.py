@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from seepage.plans.budget import weaker
-from seepage.results.summary import Result
+from seepage.results.result import Result
 
 Ranks = tuple[tuple[str, ...], ...]
 R = TypeVar("R", bound=Result)

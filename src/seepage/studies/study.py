@@ -19,7 +19,7 @@ from seepage.data.request import Request
 from seepage.plans.options import Settings
 from seepage.results import Cell, Record, Summary, Trials
 from seepage.results.assembling import TrialsOf
-from seepage.results.summary import ColumnFacts, Dataset, ThreatModel
+from seepage.results.facts import ColumnFacts, Dataset, ThreatModel
 
 
 class Opened(Protocol):

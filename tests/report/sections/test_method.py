@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from seepage.report import render
 from seepage.report.sections.method import method
-from seepage.results.summary import VariantSettings
+from seepage.results.facts import VariantSettings
 from tests.report.example import Reader, a_summary, a_vertical_summary
 
 

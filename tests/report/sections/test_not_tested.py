@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seepage.report import render
-from seepage.results.summary import NotRun
+from seepage.results.facts import NotRun
 from tests.report.example import Reader, a_summary, a_training_summary
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from seepage.report.level import Level
 from seepage.report.sections.property_verdict import MEANINGS, verdict
 from seepage.results import Interval
-from seepage.results.summary import NotRun
+from seepage.results.facts import NotRun
 from tests.report.example import a_property_cell, a_property_summary, models_made, plain, property_records
 
 

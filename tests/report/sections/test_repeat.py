@@ -7,7 +7,7 @@ import pytest
 from seepage.report import render
 from seepage.report.sections.repeat import repeat
 from seepage.results import Summary
-from seepage.results.summary import VariantSettings
+from seepage.results.facts import VariantSettings
 from tests.report.example import Reader, a_summary, every_study
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from seepage.report import render
 from seepage.results import Summary
-from seepage.results.summary import ThreatModel
+from seepage.results.facts import ThreatModel
 from tests.report.example import Reader, a_summary, every_study
 
 

@@ -9,7 +9,7 @@ import pytest
 from seepage.report.level import Level
 from seepage.report.sections.verdict import MEANINGS, headline_of, verdict
 from seepage.results import Interval
-from seepage.results.summary import NotRun
+from seepage.results.facts import NotRun
 from tests.report.example import a_cell, a_summary, a_vertical_summary, plain, records_of
 from tests.report.leak import a_leak
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from seepage.report.leaks import Leak, ReadRows, guessed_from, leaks_of
 from seepage.report.section import Section
+from seepage.results.facts import ColumnFacts
 from seepage.results.row_numbers import ColumnNumbers
 from seepage.results.rows import RowsSummary
-from seepage.results.summary import ColumnFacts
 from seepage.results.vertical import VerticalSummary
 
 COLUMNS_LIMIT = 240  # those most at risk: a page with hundreds more is slow to open, and nobody reads them

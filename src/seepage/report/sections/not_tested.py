@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seepage.report.section import Section
-from seepage.results.summary import NotRun, Summary
+from seepage.results.facts import NotRun
+from seepage.results.summary import Summary
 
 _STATES = {"impossible": "cannot be run", "crashed": "broke down", "missing": "not reached yet"}
 # The message of an internal error may hold a value of the table ("could not convert ..."), so it is not shown.

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from seepage.report.section import Section
 from seepage.report.settings import settings_of, values_of
 from seepage.report.words import plural
-from seepage.results.summary import LeftOut, Summary, VariantSettings
+from seepage.results.facts import LeftOut, VariantSettings
+from seepage.results.summary import Summary
 
 VARIANTS_LIMIT = 200
 Lines = tuple[tuple[str, str], ...]

@@ -18,7 +18,7 @@ from seepage.data.request import Request
 from seepage.data.source import open_source
 from seepage.data.splitting import class_order
 from seepage.federation.vertical import align, dealt
-from seepage.results.summary import ColumnFacts, Dataset
+from seepage.results.facts import ColumnFacts, Dataset
 from seepage.studies.training.settings import TrainingSettings
 
 

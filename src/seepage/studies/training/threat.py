@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from seepage.federation.vertical import TabVFLClassifier
 from seepage.federation.vertical.host import NAME as HOST
-from seepage.results.summary import ThreatModel
+from seepage.results.facts import ThreatModel
 from seepage.studies.training.settings import TrainingSettings
 from seepage.studies.training.tables import Parties
 
