@@ -46,7 +46,9 @@ def test_an_audit_writes_a_run_and_says_where(table: Path, tmp_path: Path) -> No
     assert "runs/first/report.html" in done.stdout
     assert "2 attacked batches per line" in done.stdout
     assert "rows exact" in done.stdout
-    assert done.stderr == ""  # no bar in a pipe
+    assert done.stderr.splitlines()[0] == "Reading patients.csv ..."
+    assert "target target (2 classes)" in done.stderr
+    assert "\x1b" not in done.stderr  # no bar in a pipe
     assert (tmp_path / "runs/first/report.html").stat().st_size > 100_000
     other = [*FAST, "--seed", "7"]
     again = seepage(

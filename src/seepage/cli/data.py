@@ -8,13 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from pydantic import JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from seepage._core import InputError
+from seepage._core.option import MAIN, Option
+from seepage.cli.declared import Typed, make_command, pairs, split
+from seepage.cli.grouped import GroupedCommand
+from seepage.data.request import Request, check_there
+from seepage.plans.options import checked
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from seepage.data import DataSet, Schema
-    from seepage.data.schema import LearningTask
 
 app = typer.Typer(no_args_is_help=True, help="Data sets by name, and the schema of a table.")
 
@@ -96,16 +102,59 @@ def fetch(
     typer.echo(f"  terms:     {dataset.terms}")
 
 
+class CheckOptions(BaseModel):
+    """What `seepage data check` is asked, beside what is said about the table."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    file: Annotated[str | None, Option(help="A CSV, Excel or Parquet file, or a data set's name.", positional=True)] = (
+        None
+    )
+    reveal: Annotated[bool, Option(help="Show some cells of every column beside their shapes.", group=MAIN)] = False
+
+
+def _check(context: typer.Context, typed: Typed) -> None:
+    from seepage.cli.tables import print_check, quiet_about_left_out
+
+    own, about = split(typed, CheckOptions)
+    options = checked(CheckOptions, own)
+    if options.file is None:
+        raise InputError("Which table is to be checked? seepage data check FILE --target COLUMN")
+    check_there(options.file)
+    request = checked(Request, {**about, "data": options.file})
+    from seepage.data.source import look_at
+
+    with quiet_about_left_out():
+        seen, written = look_at(request)
+    examples = {name: _cells(written[name]) for name in written.columns} if options.reveal else None
+    print_check(seen, examples)
+
+
+def _cells(series: pl.Series) -> tuple[str, ...]:
+    return tuple(str(cell) for cell in series.drop_nulls().head(200).unique(maintain_order=True).head(3).to_list())
+
+
+_ABOUT = ("target", "task", "read_as", "drop", "group", "schema_file", "path")
+CHECK = "Show how the columns of a table are read, why, and what is done with them; no cell of it is shown."
+app.command("check", cls=GroupedCommand)(
+    make_command({**CheckOptions.model_fields, **{name: Request.model_fields[name] for name in _ABOUT}}, CHECK, _check)
+)
+
+
 @app.command()
 def schema(
-    table: Annotated[str, typer.Argument(help="A CSV or Parquet file, or the name of a data set.")],
+    table: Annotated[str, typer.Argument(help="A CSV, Excel or Parquet file, or the name of a data set.")],
     target: Annotated[str | None, typer.Option(help="The column to predict; a named data set has one.")] = None,
     task: Annotated[TaskName | None, typer.Option(help="Guessed when not given.")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="A column to leave out; may be repeated.")] = None,
+    read_as: Annotated[
+        list[str] | None, typer.Option("--as", help="How to read a column: name=category, for instance.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the schema to this TOML file.")] = None,
 ) -> None:
     """Print or write the schema of a table."""
-    found = _schema_of(table, target, task.value if task else None, tuple(drop or ()))
+    values = {"data": table, "target": target, "task": task.value if task else None, "drop": tuple(drop or ())}
+    found = _schema_of({**values, "read_as": pairs("--as", read_as or [])})
     if out is None:
         typer.echo(found.to_toml(), nl=False)
         return
@@ -113,18 +162,14 @@ def schema(
     typer.echo(f"Wrote {out}: {_kinds(found)}, {len(found.dropped)} dropped.")
 
 
-def _schema_of(table: str, target: str | None, task: LearningTask | None, drop: tuple[str, ...]) -> Schema:
-    from seepage.data import infer_schema, read_frame
-    from seepage.data.registry import is_dataset, open_dataset
-
-    if is_dataset(table) and not Path(table).exists():
-        frame, named = open_dataset(table)
-        if task is None and not drop and target in (None, named.target.name):
-            return named
-        return infer_schema(frame, target or named.target.name, task=task, drop=drop)
-    if target is None:
+def _schema_of(values: Typed) -> Schema:
+    if values["target"] is None and not Request(data=values["data"]).named:
         raise InputError("--target is needed: the column to predict.")
-    return infer_schema(read_frame(Path(table)), target, task=task, drop=drop)
+    check_there(values["data"])
+    request = checked(Request, values)
+    from seepage.data.source import open_source
+
+    return open_source(request).table.schema
 
 
 def _facts(dataset: DataSet) -> dict[str, JsonValue]:

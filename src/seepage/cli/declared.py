@@ -104,20 +104,20 @@ def _value(field: FieldInfo, given: object) -> object:
     if option.off:
         return not given
     if isinstance(given, list):
-        return _pairs(option.flag, given)
+        return pairs(option.flag, given)
     if holds_several(field):
         return tuple(part.strip() for part in str(given).split(",") if part.strip())
     return given
 
 
-def _pairs(flag: str, entries: list[str]) -> dict[str, str]:
-    """Pairs of ``name=value``."""
-    pairs: dict[str, str] = {}
+def pairs(flag: str, entries: list[str]) -> dict[str, str]:
+    """What was typed as pairs of ``name=value``."""
+    found: dict[str, str] = {}
     for entry in entries:
         name, equals, value = (part.strip() for part in entry.partition("="))
         if not (equals and name and value):
             raise InputError(f"{flag} {entry!r} is not of the form name=value.")
-        if name in pairs:
+        if name in found:
             raise InputError(f"{flag} names {name!r} twice.")
-        pairs[name] = value
-    return pairs
+        found[name] = value
+    return found

@@ -14,6 +14,7 @@ from seepage._core.option import MAIN, Option
 from seepage.cli.counting import counted
 from seepage.cli.declared import Typed, make_command
 from seepage.cli.running import Where, open_and_run, run_folder
+from seepage.cli.tables import quiet_about_left_out
 from seepage.cli.unfinished import tell_missing
 from seepage.plans.options import checked
 
@@ -101,7 +102,8 @@ def _judged(asked: Gate) -> tuple[Path, Summary]:
 
     assert asked.plan is not None
     made = make_plan(read_plan(asked.plan))
-    sources = open_sources(made)
+    with quiet_about_left_out():
+        sources = open_sources(made)
     folder = run_folder(asked.out, f"{sources[0].name}-{asked.plan.stem}")
     command = shlex.join(["seepage", *sys.argv[1:]])
     return folder, open_and_run(made, sources, folder, command, asked, strict=False)

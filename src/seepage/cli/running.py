@@ -63,15 +63,18 @@ def open_and_run(
     With ``strict`` nothing is run if a part cannot be; else that is told at the end.
     """
     from seepage.cli.console import ProgressBars
+    from seepage.cli.tables import print_short
     from seepage.report import write_report
     from seepage.results import Run
     from seepage.runs import run
 
-    for note in dict.fromkeys(note for source in sources for note in source.notes):
-        typer.echo(f"note: {note}", err=True)
     with ExitStack() as stack:
-        bars = stack.enter_context(ProgressBars())
         backend = stack.enter_context(workers(plan, where))
+        for seen in {id(source): source.overview for source in sources if source.overview}.values():
+            print_short(seen)
+        for note in dict.fromkeys(note for source in sources for note in source.notes):
+            typer.echo(f"note: {note}", err=True)
+        bars = stack.enter_context(ProgressBars())
         try:
             summary = run(
                 plan, out=folder, command=command, sources=sources, backend=backend, strict=strict, progress=bars

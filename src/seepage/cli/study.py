@@ -14,7 +14,8 @@ from seepage._core import InputError
 from seepage._core.option import MAIN, RUNNING, Option
 from seepage.cli.declared import Typed, is_typed, make_command, split
 from seepage.cli.running import Where, finish, open_and_run, run_folder
-from seepage.data.request import Request
+from seepage.cli.tables import quiet_about_left_out
+from seepage.data.request import Request, check_there
 from seepage.plans.options import checked
 from seepage.studies import SETTINGS
 
@@ -58,6 +59,7 @@ def _check_no_options(context: typer.Context) -> None:
 
 def run_study(study: str, typed: Typed, how: RunOptions) -> None:
     """Run what was typed, or a plan with what was typed beside it, and show what came out."""
+    _check_at_once(study, typed, how)
     from seepage.runs import make_plan, open_sources, read_plan, with_typed  # torch takes seconds
 
     values: Typed = {"study": study, **typed}
@@ -69,11 +71,22 @@ def run_study(study: str, typed: Typed, how: RunOptions) -> None:
             )
         values = with_typed(read, typed)
     made = make_plan(values)
-    sources = open_sources(made)
+    with quiet_about_left_out():
+        sources = open_sources(made)
     folder = run_folder(how.out, f"{sources[0].name}-{how.plan.stem if how.plan else made.study.name}")
     command = _command(made, values, sources[0])
     summary = open_and_run(made, sources, folder, command, how, strict=how.plan is None)
     finish(summary, folder, how.as_json)
+
+
+def _check_at_once(study: str, typed: Typed, how: RunOptions) -> None:
+    """Tell what can be told before torch is loaded (which takes seconds): absent files, wrong values of settings."""
+    for name in ("data", "schema_file", "path"):
+        check_there(typed.get(name))
+    if how.plan is None:
+        checked(SETTINGS[study], {name: typed[name] for name in SETTINGS[study].model_fields if name in typed})
+    if isinstance(typed.get("data"), str):
+        typer.echo(f"Reading {typed['data']} ...", err=True)
 
 
 def _command(plan: Plan, values: Typed, source: Opened) -> str:

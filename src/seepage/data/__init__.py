@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from seepage.data.encoding import Statistics as Statistics
     from seepage.data.frames import as_frame as as_frame
     from seepage.data.frames import read_frame as read_frame
-    from seepage.data.infer import ConstantWarning as ConstantWarning
-    from seepage.data.infer import IdentifierWarning as IdentifierWarning
     from seepage.data.infer import infer_schema as infer_schema
     from seepage.data.infer import with_kinds as with_kinds
+    from seepage.data.leaving_out import ConstantWarning as ConstantWarning
+    from seepage.data.leaving_out import IdentifierWarning as IdentifierWarning
     from seepage.data.mimic import mimic_frame as mimic_frame
     from seepage.data.mimic import mimic_splits as mimic_splits
     from seepage.data.partition import IID as IID
@@ -73,14 +73,14 @@ __getattr__ = lazily(
     {
         "ByColumn": "partition",
         "Column": "schema",
-        "ConstantWarning": "infer",
+        "ConstantWarning": "leaving_out",
         "DATASETS": "registry",
         "DataSet": "dataset",
         "Dirichlet": "partition",
         "Dropped": "schema",
         "Encoder": "encoding",
         "IID": "partition",
-        "IdentifierWarning": "infer",
+        "IdentifierWarning": "leaving_out",
         "Layout": "encoding",
         "Partition": "partition",
         "QuantitySkew": "partition",

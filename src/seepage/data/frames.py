@@ -4,55 +4,20 @@ empty cells.
 
 from __future__ import annotations
 
-import csv
 import itertools
-import re
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from seepage._core import InputError
-
-EMPTY = ["", "?", "NA"]  # how an empty cell is written in CSV files
-_QUOTED = re.compile(r'"[^"]*("|$)')  # a separator in there is part of a name
+from seepage.data.files import EMPTY, check_no_duplicates, read_raw
 
 
 def read_frame(path: Path) -> pl.DataFrame:
-    """Read a CSV or Parquet file."""
-    if not path.exists():
-        raise InputError(f"There is no file {path}.")
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; give a CSV or Parquet file.")
-    if path.suffix.lower() in (".parquet", ".pq"):
-        try:
-            return checked(pl.read_parquet(path, glob=False), str(path))
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise InputError(f"{path} is not a Parquet table: {_first_line(error)}") from None
-    return read_csv(path)
-
-
-def read_csv(path: Path) -> pl.DataFrame:
-    """Read a CSV file; the separator (comma, semicolon, tab, bar) is found from its first lines."""
-    try:
-        with path.open(encoding="utf-8", newline="") as stream:
-            head = stream.read(65536)
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not a table: it is not UTF-8 text (CSV) and not named .parquet.") from None
-    first = head.splitlines()[0] if head.strip() else ""
-    if not first or "\0" in head:
-        raise InputError(f"{path} is not a table: its first line is empty.")
-    separator = max(",;\t|", key=_QUOTED.sub("", first).count)
-    header = next(csv.reader([first], delimiter=separator))
-    if len(header) < 2:
-        raise InputError(f"{path} is not a table: its first line has only one column ({first[:60]!r}).")
-    _no_duplicates([name.strip() for name in header], str(path))
-    try:
-        # As text first: polars' own guess over all rows reads the file twice and takes four times as long.
-        frame = pl.read_csv(path, separator=separator, null_values=EMPTY, infer_schema=False, glob=False)
-    except pl.exceptions.PolarsError as error:
-        raise InputError(f"{path} is not a table: {_first_line(error)}") from None
-    return from_text(frame, str(path))
+    """Read a CSV, Excel or Parquet file; text that reads as plain numbers becomes numbers."""
+    raw = read_raw(path)
+    return from_text(raw.frame, str(path)) if raw.separator else checked(raw.frame, str(path))
 
 
 def from_text(frame: pl.DataFrame, where: str) -> pl.DataFrame:
@@ -82,19 +47,20 @@ def as_numbers_if_it_reads_so(series: pl.Series) -> pl.Series:
     return series
 
 
-def as_frame(data: Any, *, least: int = 2) -> pl.DataFrame:
+def as_frame(data: Any, *, least: int = 2, dates: bool = False) -> pl.DataFrame:
     """A polars frame from a polars or pandas frame. pandas writes a missing number as NaN, so there NaN is
     empty. What pandas calls a category stays one, even if it is written as a number.
 
     Args:
         least: columns that a table must have; a party of vertical learning may own one only.
+        dates: columns of dates, times and other types stay, for a reader that knows what to do with them.
     """
     if isinstance(data, pl.DataFrame):
-        return checked(data, "the frame", least=least)
+        return checked(data, "the frame", least=least, dates=dates)
     if not (hasattr(data, "columns") and hasattr(data, "iloc")):
         raise InputError(f"Expected a polars or pandas frame or a path, found {type(data).__name__}.")
     names = [str(name) for name in data.columns]
-    _no_duplicates(names, "the frame")
+    check_no_duplicates(names, "the frame")
     columns = {}
     for position, name in enumerate(names):
         column = data.iloc[:, position]
@@ -102,13 +68,13 @@ def as_frame(data: Any, *, least: int = 2) -> pl.DataFrame:
         values = [None if gone else value for value, gone in zip(column.tolist(), empty.tolist(), strict=True)]
         series = pl.Series(name, values, strict=False)
         columns[name] = _as_category(series) if str(column.dtype) == "category" else series
-    return checked(pl.DataFrame(columns), "the frame", least=least)
+    return checked(pl.DataFrame(columns), "the frame", least=least, dates=dates)
 
 
-def checked(frame: pl.DataFrame, where: str, *, least: int = 2) -> pl.DataFrame:
+def checked(frame: pl.DataFrame, where: str, *, least: int = 2, dates: bool = False) -> pl.DataFrame:
     """The frame with clean names and text, or a sentence why it is no table."""
     names = _named([name.strip() for name in frame.columns])
-    _no_duplicates(names, where)
+    check_no_duplicates(names, where)
     frame = frame.rename(dict(zip(frame.columns, names, strict=True)))
     if frame.width < least or frame.height == 0:
         raise InputError(
@@ -120,7 +86,7 @@ def checked(frame: pl.DataFrame, where: str, *, least: int = 2) -> pl.DataFrame:
     frame = frame.with_columns(pl.when(text.is_in(EMPTY)).then(None).otherwise(text).name.keep())
     frame = frame.with_columns(pl.col(categories).cast(pl.Categorical))
     for name, dtype in frame.schema.items():
-        if dtype.is_nested() or dtype.is_temporal() or dtype == pl.Object:
+        if not dates and (dtype.is_nested() or dtype.is_temporal() or dtype in (pl.Object, pl.Binary)):
             raise InputError(
                 f"Column {name!r} of {where} is of type {dtype}; make it a number or text, or leave it out."
             )
@@ -146,13 +112,3 @@ def _as_category(series: pl.Series) -> pl.Series:
         if series.dtype.is_numeric() or series.dtype == pl.String
         else series
     )
-
-
-def _no_duplicates(names: list[str], where: str) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"{where} has more than one column named {name!r}; give each its own name.")
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0].rstrip(".") + "."

@@ -3,16 +3,15 @@
 - text and booleans are categorical; text that reads as numbers throughout is numeric; two values make it
   binary;
 - whole numbers with two values are binary (categorical if cells are empty), other numbers are numeric;
-- all-distinct whole numbers or text in a column named like a key are identifiers: dropped, with a warning;
-- text that is all-distinct without such a name, and empty columns, stop with a sentence: a person must
-  decide; so do text that is nearly all numbers, and tables that are too wide;
-- a column with the same value in every row is dropped, with a warning.
+- keys, text that differs in nearly every row, constants and empty columns are left out, with a warning
+  (:mod:`seepage.data.leaving_out`);
+- tables that are too wide stop with a sentence.
+
+What text means (decimal commas, dates, codes) was decided before: see :mod:`seepage.data.reading`.
 """
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -20,22 +19,12 @@ import polars as pl
 
 from seepage._core import InputError, unknown_name
 from seepage.data.frames import as_numbers_if_it_reads_so
+from seepage.data.leaving_out import check_finite, is_whole, reason_to_leave_out
+from seepage.data.read_column import asked
 from seepage.data.schema import MISSING, Column, Dropped, Kind, LearningTask, Schema, Target
 
-_IDENTIFIER = re.compile(r"(^|[_\s.-])(id|ids|uuid|guid|key|index|rowid|mrn|ssn|iban)$|^(id|uuid)([_\s.-]|$)", re.I)
-_CAMEL_IDENTIFIER = re.compile(r"[a-z](Id|ID|Key|Uuid|UUID)$")
-_UNNAMED = re.compile(r"^(unnamed.*|column_\d+|)$", re.I)
 MAX_CLASSES = 50  # whole numbers with at most this many values are classes when they are the target
 MAX_INPUTS = 20_000  # numbers and categories together
-_MOSTLY, _FEW = 0.8, 20  # text is meant as numbers if this share reads so and it has more than a few values
-
-
-class IdentifierWarning(UserWarning):
-    """A column looks like a key of people or rows: left out if it is one of rows, else a person must decide."""
-
-
-class ConstantWarning(UserWarning):
-    """A column has the same value in every row; it was left out of training and attack."""
 
 
 def infer_schema(
@@ -45,6 +34,7 @@ def infer_schema(
     task: LearningTask | None = None,
     drop: tuple[str, ...] = (),
     known: bool = False,
+    kinds: Mapping[str, Kind] | None = None,
 ) -> Schema:
     """The schema of ``frame`` with ``target`` as the column to predict.
 
@@ -53,8 +43,9 @@ def infer_schema(
         target: name of the target column.
         task: ``binary``, ``multiclass`` or ``regression``; guessed when not given.
         drop: columns to leave out.
-        known: the columns are documented inputs (a registered data set): a constant stays, and no warning is
-            given about a key that repeats nor an error about text that is nearly all numbers.
+        known: the columns are documented inputs (a registered data set): only keys that are named like one are
+            left out.
+        kinds: columns whose kind is known; they are not left out.
     """
     if target not in frame.columns:
         raise unknown_name("target column", target, frame.columns)
@@ -66,70 +57,27 @@ def infer_schema(
     labelled = frame.filter(pl.col(target).is_not_null())
     if labelled.height == 0:
         raise InputError(f"The target {target!r} is empty in every row.")
-    columns, dropped = [], [Dropped(name=name, reason="dropped by the user") for name in drop]
-    for name in frame.columns:
-        if name == target or name in drop:
-            continue
-        series = as_numbers_if_it_reads_so(labelled[name])
-        if is_identifier(series):
-            reason = "identifier: a different value in every row"
-            dropped.append(Dropped(name=name, reason=reason))
-            warnings.warn(f"Column {name!r} looks like an identifier and is dropped.", IdentifierWarning, stacklevel=2)
-            continue
-        if not known and is_constant(series):
-            dropped.append(Dropped(name=name, reason="constant: the same value in every row"))
-            message = f"Column {name!r} has the same value in every row and is dropped."
-            warnings.warn(message, ConstantWarning, stacklevel=2)
-            continue
-        if not known:
-            check_meant_as_text(series)
-        if not known and is_named_like_a_key(series):
-            message = (
-                f"Column {name!r} is named like a key and is used as an input; if it says whose row it is, give "
-                f"--group {name}, else leave it out with --drop {name}."
-            )
-            warnings.warn(message, IdentifierWarning, stacklevel=2)
-        columns.append(infer_column(series))
+    columns, left_out = infer_inputs(labelled.drop(target, *drop), known=known, kinds=kinds)
     if not columns:
         raise InputError(f"No input column is left beside the target {target!r}.")
     _check_width(columns)
-    return Schema(columns=tuple(columns), target=infer_target(labelled[target], task), dropped=tuple(dropped))
+    dropped = (*(Dropped(name=name, reason="dropped by the user") for name in drop), *left_out)
+    return Schema(columns=tuple(columns), target=infer_target(labelled[target], task), dropped=dropped)
 
 
-def is_identifier(series: pl.Series) -> bool:
-    """Whether the column is a key: named like one (or unnamed and counting), with a different value in every
-    row.
-    """
-    counting = bool(_UNNAMED.match(series.name)) and series.dtype.is_numeric() and is_whole(series)
-    if not (counting or is_named_like_a_key(series)):
-        return False
-    return len(series) >= 3 and not series.null_count() and series.n_unique() == len(series)
-
-
-def is_named_like_a_key(series: pl.Series) -> bool:
-    """Whether the column is named like a key and holds what keys are made of: whole numbers or text."""
-    named = bool(_IDENTIFIER.search(series.name) or _CAMEL_IDENTIFIER.search(series.name))
-    return named and series.dtype != pl.Boolean and not (series.dtype.is_float() and not is_whole(series))
-
-
-def is_constant(series: pl.Series) -> bool:
-    """Whether all of several rows have the same value; an empty cell is another value."""
-    check_finite(series)
-    return len(series) > 1 and not series.null_count() and series.n_unique() == 1
-
-
-def check_meant_as_text(series: pl.Series) -> None:
-    """Stop at text of many values in which nearly every cell reads as a number: some are typed wrongly."""
-    present = series.drop_nulls()
-    if series.dtype != pl.String or present.n_unique() <= _FEW:
-        return
-    numbers = len(present) - present.str.strip_chars().cast(pl.Float64, strict=False).null_count()
-    if numbers > _MOSTLY * len(present):
-        raise InputError(
-            f"Column {series.name!r} reads as numbers except for {len(present) - numbers} of its {len(present)} filled "
-            "cells; leave cells without a number empty and write decimals with a point, or declare the column "
-            "categorical in a schema file."
-        )
+def infer_inputs(
+    frame: pl.DataFrame, *, known: bool = False, kinds: Mapping[str, Kind] | None = None
+) -> tuple[list[Column], list[Dropped]]:
+    """The input columns of a frame without its target, and those that are left out (see :func:`infer_schema`)."""
+    columns, dropped = [], []
+    for name in frame.columns:
+        series, kind = as_numbers_if_it_reads_so(frame[name]), (kinds or {}).get(name)
+        reason = "" if kind else reason_to_leave_out(series, known=known)
+        if reason:
+            dropped.append(Dropped(name=name, reason=reason))
+        else:
+            columns.append(column_of_kind(series, kind) if kind else infer_column(series))
+    return columns, dropped
 
 
 def _check_width(columns: list[Column]) -> None:
@@ -141,24 +89,7 @@ def _check_width(columns: list[Column]) -> None:
         shown = ", ".join(f"{name!r} ({widths[name]})" for name in widest)
         raise InputError(
             f"The table would have {total} encoded inputs, more than {MAX_INPUTS}; the widest columns are {shown}: "
-            f"leave out what is not needed (--drop {widest[0]})."
-        )
-
-
-def is_whole(series: pl.Series) -> bool:
-    """Whether every non-empty number is a whole number."""
-    return series.dtype.is_integer() or bool((series.drop_nulls() % 1 == 0).all())
-
-
-def check_finite(series: pl.Series) -> None:
-    """Stop at NaN or infinity: an empty cell is missing, these are mistakes."""
-    if not series.dtype.is_float():
-        return
-    bad = int((~series.is_finite()).sum())
-    if bad:
-        raise InputError(
-            f"Column {series.name!r} has {bad} cell(s) that are NaN or infinite; "
-            "leave a cell empty where the value is missing."
+            f"leave out what is not needed ({asked(widest[0], 'leave_out')})."
         )
 
 
@@ -166,7 +97,7 @@ def infer_column(series: pl.Series) -> Column:
     """The column that this series is."""
     name, empty = series.name, series.null_count()
     if empty == len(series):
-        raise InputError(f"Column {name!r} is empty in every row; drop it (--drop {name}).")
+        raise InputError(f"Column {name!r} is empty in every row; leave it out ({asked(name, 'leave_out')}).")
     if series.dtype.is_numeric():
         check_finite(series)
         values = series.drop_nulls().n_unique()
@@ -176,7 +107,7 @@ def infer_column(series: pl.Series) -> Column:
     if not series.dtype.is_numeric() and len(series) > 2 and len(categories) == len(series):
         raise InputError(
             f"Column {name!r} has a different text in each of its {len(series)} rows: it identifies people or "
-            f"is free text; drop it (--drop {name})."
+            f"is free text; leave it out ({asked(name, 'leave_out')})."
         )
     categories += [MISSING] if empty else []
     return Column(name=name, kind="binary" if len(categories) == 2 else "categorical", categories=tuple(categories))
@@ -197,6 +128,12 @@ def with_kinds(schema: Schema, frame: pl.DataFrame, kinds: Mapping[str, Kind]) -
         name: _as_kind(schema.column(name), labelled[name], kind) for name, kind in kinds.items() if name not in gone
     }
     return replace(schema, columns=tuple(changed.get(column.name, column) for column in schema.columns))
+
+
+def column_of_kind(series: pl.Series, kind: Kind, *, sensitive: bool = False) -> Column:
+    """The column that this series is if its kind is known; a categorical column of two values is binary."""
+    made = _as_kind(Column(name=series.name, kind=kind, sensitive=sensitive), series, kind)
+    return replace(made, kind="binary") if kind == "categorical" and len(made.categories) == 2 else made
 
 
 def _as_kind(column: Column, series: pl.Series, kind: Kind) -> Column:

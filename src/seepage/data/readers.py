@@ -17,7 +17,8 @@ import numpy as np
 import polars as pl
 
 from seepage._core import InputError
-from seepage.data.frames import EMPTY, checked, from_text, read_frame
+from seepage.data.files import EMPTY
+from seepage.data.frames import checked, from_text, read_frame
 
 Reader = Callable[[tuple[Path, ...]], pl.DataFrame]
 

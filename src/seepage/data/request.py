@@ -13,6 +13,26 @@ from seepage._core.option import MAIN, Option
 
 TABLE = "The table"
 TASKS = ("binary", "multiclass", "regression")
+WORDS = {
+    "number": "a number; cells that are none become empty",
+    "decimal_point": "a number; a point is the decimal sign, commas group thousands",
+    "decimal_comma": "a number; a comma is the decimal sign, points group thousands",
+    "category": "a category, whatever the cells look like",
+    "date": "a date, with or without a time of day; becomes a whole number of days, minutes or seconds",
+    "day_first": "a date whose day comes before its month",
+    "month_first": "a date whose month comes before its day",
+    "time": "a time of day; becomes minutes or seconds since midnight",
+    "leave_out": "not used",
+}  # how a column may be asked to be read
+
+
+def check_there(data: object) -> None:
+    """Stop at a file that is not there before anything heavy is loaded; what may name a data set is looked up later."""
+    if not isinstance(data, str | Path) or (isinstance(data, str) and ":" in data):
+        return
+    path = Path(data)
+    if (path.suffix or len(path.parts) > 1) and not path.exists():
+        raise InputError(f"There is no file {path}.")
 
 
 def _datasets() -> Mapping[str, Any]:
@@ -33,13 +53,22 @@ class Request(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     data: Annotated[
-        Any, Option(help="A data set's name (see `seepage data list`), or a CSV or Parquet file.", group=MAIN)
+        Any, Option(help="A data set's name (see `seepage data list`), or a CSV, Excel or Parquet file.", group=MAIN)
     ] = None
     target: Annotated[str | None, Option(help="The column to predict; named data sets know theirs.", group=MAIN)] = None
     task: Annotated[str | None, Option(help="binary, multiclass or regression; guessed if not given.", group=TABLE)] = (
         None
     )
     drop: Annotated[tuple[str, ...], Option(help="Columns to leave out, separated by commas.", group=TABLE)] = ()
+    read_as: Annotated[
+        dict[str, str],
+        Option(
+            help=f"How to read a column, if the guess is wrong: {', '.join(WORDS)}. May be repeated.",
+            group=TABLE,
+            flag="--as",
+            one="as",
+        ),
+    ] = {}
     sensitive: Annotated[
         tuple[str, ...], Option(help="Columns to put first in the report, separated by commas.", group=TABLE)
     ] = ()
@@ -61,6 +90,9 @@ class Request(BaseModel):
             raise unknown_name("task", str(self.task), TASKS)
         if self.fallback is not None and not _is_dataset(self.fallback):
             raise unknown_name("fallback data set", self.fallback, _datasets())
+        for name, word in self.read_as.items():
+            if word not in WORDS:
+                raise unknown_name(f"reading of column {name!r}", word, WORDS)
         if self.path is not None and not self.named:
             raise InputError("--path is your own copy of a named data set; give your own table with --data.")
 
@@ -72,7 +104,9 @@ class Request(BaseModel):
     @property
     def facts(self) -> dict[str, Any]:
         """As it is written down: equal for equal tables, however they were given."""
-        return {name: _canonical(getattr(self, name)) for name in sorted(Request.model_fields)}
+        said = {name: _canonical(getattr(self, name)) for name in sorted(Request.model_fields)}
+        # Tasks are named after this: nothing said must be what it was before the setting existed.
+        return {name: value for name, value in said.items() if name != "read_as" or value}
 
 
 def _canonical(value: Any) -> Any:
@@ -83,7 +117,9 @@ def _canonical(value: Any) -> Any:
         return [_canonical(entry) for entry in value]
     if isinstance(value, Path):
         return str(value)
+    if isinstance(value, dict):
+        return dict(sorted(value.items()))
     from seepage.data.frames import as_frame
 
-    frame = as_frame(value)
+    frame = as_frame(value, dates=True)
     return {"columns": frame.columns, "rows": frame.height, "hash": str(frame.hash_rows(seed=0).sum())}

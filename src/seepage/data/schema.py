@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 import tomli_w
 
 from seepage._core import InputError, unknown_name
+from seepage.data.request import WORDS
 
 Kind = Literal["numeric", "categorical", "binary"]
 LearningTask = Literal["binary", "multiclass", "regression"]
@@ -37,6 +38,7 @@ class Column:
         categories: the allowed values in the order of their codes; ``MISSING`` is one of them if cells are
             empty.
         sensitive: marked by the user; the report names these columns first.
+        read_as: how its cells are to be read, where a plain reader would read them otherwise (``as`` in the file).
     """
 
     name: str
@@ -47,6 +49,8 @@ class Column:
     fill: float = 0.0
     categories: tuple[str, ...] = ()
     sensitive: bool = False
+    # A table's digest is made of what is shown of its columns; how they were written is no part of it.
+    read_as: str = field(default="", repr=False, compare=False)
 
     @property
     def is_numeric(self) -> bool:
@@ -175,14 +179,17 @@ def _column_to_dict(column: Column) -> dict[str, Any]:
         entry["categories"] = list(column.categories)
     if column.sensitive:
         entry["sensitive"] = True
+    if column.read_as:
+        entry["as"] = column.read_as
     return entry
 
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "name": (str,), "kind": (str,), "task": (str,), "reason": (str,), "integer": (bool,), "sensitive": (bool,),
     "low": (int, float), "high": (int, float), "fill": (int, float), "categories": (list,), "classes": (list,),
+    "as": (str,),
 }  # fmt: skip
-_COLUMN_KEYS = ("name", "kind", "integer", "low", "high", "fill", "categories", "sensitive")
+_COLUMN_KEYS = ("name", "kind", "integer", "low", "high", "fill", "categories", "sensitive", "as")
 
 
 def _reason(error: OSError) -> str:
@@ -234,6 +241,10 @@ def _column_from_dict(entry: Any, where: str) -> Column:
     if values.get("kind") not in get_args(Kind):
         raise unknown_name(f"kind of column {values['name']!r} in {where}", str(values.get("kind")), get_args(Kind))
     values["categories"] = tuple(str(c) for c in values.get("categories", ()))
+    values["read_as"] = values.pop("as", "")
+    words = [word for word in WORDS if word != "leave_out"]  # that is what [[dropped]] is for
+    if values["read_as"] and values["read_as"] not in words:
+        raise unknown_name(f"reading of column {values['name']!r} in {where}", values["read_as"], words)
     column = Column(**values)
     if column.is_numeric:
         if column.low > column.high:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,23 +12,31 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 
-from seepage._core import InputError, nearest, unknown_name
+from seepage._core import InputError, unknown_name
 from seepage._core.errors import FetchError
-from seepage.data import Dropped, Schema, Splits, Table, as_frame, infer_schema, read_frame, split, split_by_group
-from seepage.data.registry import DATASETS, find_dataset, open_dataset
+from seepage.data import Dropped, Schema, Splits, Table, Target, infer_schema, split, split_by_group
+from seepage.data.infer import as_text, column_of_kind, infer_inputs
+from seepage.data.overview import Overview, overview_of
+from seepage.data.own_table import OwnTable, fitted, open_own
+from seepage.data.read_column import Reading
+from seepage.data.reading import check_said, read_columns
+from seepage.data.registry import find_dataset, open_dataset
 from seepage.data.request import Request
-from seepage.data.schema import LearningTask
+from seepage.data.schema import Kind, LearningTask
 from seepage.results.facts import ColumnFacts, Dataset, LeftOut
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A table, its name, whose row each row is (if people have several), and sentences about how it came."""
+    """A table, its name, whose row each row is (if people have several), sentences about how it came, and what was
+    made of its columns.
+    """
 
     name: str
     table: Table
     groups: np.ndarray | None = None
     notes: tuple[str, ...] = ()
+    overview: Overview | None = None
 
     @cached_property
     def digest(self) -> str:
@@ -42,6 +51,8 @@ class Source:
     def describe(self) -> Dataset:
         """The table's facts for a report: names, kinds and sizes, no values."""
         schema = self.table.schema
+        missing = self.overview.missing if self.overview else {}
+        notes = self.notes + (self.overview.notes if self.overview else ())
         return Dataset(
             name=self.name,
             rows=len(self.table),
@@ -53,11 +64,13 @@ class Source:
                     kind=column.kind,
                     cardinality=len(column.categories) or None,
                     sensitive=column.sensitive,
+                    missing=missing.get(column.name, (0, ""))[0],
+                    filled=missing.get(column.name, (0, ""))[1],
                 )
                 for column in schema.columns
             ),
             dropped=tuple(LeftOut(name=each.name, reason=each.reason) for each in schema.dropped),
-            notes=self.notes,
+            notes=notes,
             digest=self.digest,
         )
 
@@ -86,20 +99,76 @@ def open_source(request: Request) -> Source:
         raise InputError(
             'Which table is to be audited? Name it with --data, or in a plan with data = "adult" or a file\'s name.'
         )
-    notes: tuple[str, ...] = ()
+    return _named_source(request) if request.named else _own_source(request)[0]
+
+
+def _own_source(request: Request) -> tuple[Source, OwnTable]:
+    """The user's own table, opened and as it is written: its columns are read first."""
+    if request.target is None and request.schema_file is None:
+        raise InputError("Which column is to be predicted? Name it with --target.")
+    edited = Schema.read(request.schema_file) if request.schema_file is not None else None
+    said = {**request.read_as, **dict.fromkeys(request.drop, "leave_out")}
+    own = open_own(request.data, said)
+    if edited is not None:
+        listed = {
+            each.name: each.read_as for each in edited.columns if each.read_as and each.name in own.written.columns
+        }
+        said = listed | said
+        own = fitted(own if not listed else open_own(request.data, said), edited, said)
+    frame, group = own.frame, request.group
+    _check_group(group, frame)
+    schema = _schema(request, frame, edited, group, own.readings).with_sensitive(request.sensitive)
+    labelled = frame[schema.target.name].is_not_null()
+    seen = overview_of(
+        own.name, frame, schema, written=own.written, readings=own.readings, notes=own.notes
+    )  # fmt: skip
+    groups = own.plainly(group).filter(labelled).to_numpy() if group else None
+    return Source(name=own.name, table=Table.from_frame(frame, schema), groups=groups, overview=seen), own
+
+
+def look_at(request: Request) -> tuple[Overview, pl.DataFrame]:
+    """What would be made of a table, and its cells as they are written; a target need not be named."""
+    if request.data is None:
+        raise InputError("Which table is to be checked? Name a CSV, Excel or Parquet file, or a data set.")
     if request.named:
-        name, frame, known, notes = _dataset(request)
-        group = request.group or find_dataset(str(request.fallback if notes else request.data)).group
-    else:
-        name, frame, known, group = *_frame(request.data), None, request.group
-        if request.target is None and request.schema_file is None:
-            raise InputError("Which column is to be predicted? Name it with --target.")
+        source = _named_source(request)
+        assert source.overview is not None
+        return source.overview, _dataset(request)[1]
+    if request.target is not None or request.schema_file is not None:
+        source, own = _own_source(request)
+        assert source.overview is not None
+        return source.overview, own.written
+    said = {**request.read_as, **dict.fromkeys(request.drop, "leave_out")}
+    own = open_own(request.data, said)
+    out = [name for name, word in said.items() if word == "leave_out"]
+    kinds = _settled(own.readings)
+    columns, dropped = infer_inputs(own.frame.drop(out), kinds=kinds)
+    dropped = [*dropped, *(Dropped(name=name, reason="dropped by the user") for name in out)]
+    schema = Schema(columns=tuple(columns), target=Target(name="", task="regression"), dropped=tuple(dropped))
+    notes = (*own.notes, "No target is named (--target), so every column is shown as an input.")
+    seen = overview_of(own.name, own.frame, schema, written=own.written, readings=own.readings, notes=notes)
+    return seen, own.written
+
+
+def _named_source(request: Request) -> Source:
+    """A data set by name: its columns are known."""
+    name, frame, known, notes = _dataset(request)
+    group = request.group or find_dataset(str(request.fallback if notes else request.data)).group
+    _check_group(group, frame)
+    check_said(request.read_as, frame.columns)
+    written = frame
+    readings = read_columns(frame.select(list(request.read_as)), request.read_as) if request.read_as else []
+    frame = frame.with_columns(reading.values for reading in readings)
+    edited = Schema.read(request.schema_file) if request.schema_file is not None else None
+    schema = _schema(request, frame, edited, group, readings, known=known).with_sensitive(request.sensitive)
+    seen = overview_of(name, frame, schema, written=written, readings=readings)
+    groups = frame.filter(pl.col(schema.target.name).is_not_null())[group].to_numpy() if group else None
+    return Source(name=name, table=Table.from_frame(frame, schema), groups=groups, notes=notes, overview=seen)
+
+
+def _check_group(group: str | None, frame: pl.DataFrame) -> None:
     if group is not None and group not in frame.columns:
         raise unknown_name("group column", group, frame.columns)
-    schema = _schema(request, frame, known, group).with_sensitive(request.sensitive)
-    table = Table.from_frame(frame, schema)
-    groups = frame.filter(pl.col(schema.target.name).is_not_null())[group].to_numpy() if group else None
-    return Source(name=name, table=table, groups=groups, notes=notes)
 
 
 def _dataset(request: Request) -> tuple[str, pl.DataFrame, Schema, tuple[str, ...]]:
@@ -112,25 +181,35 @@ def _dataset(request: Request) -> tuple[str, pl.DataFrame, Schema, tuple[str, ..
         return (request.fallback, *open_dataset(request.fallback), (note,))
 
 
-def _schema(request: Request, frame: pl.DataFrame, known: Schema | None, group: str | None) -> Schema:
+def _schema(
+    request: Request,
+    frame: pl.DataFrame,
+    edited: Schema | None,
+    group: str | None,
+    readings: Sequence[Reading],
+    *,
+    known: Schema | None = None,
+) -> Schema:
     """The user's schema file, or what is known about the data set, or a guess; without what is not to be used."""
-    unwanted = dict.fromkeys([*request.drop, *([group] if group else [])])
+    left_out = [name for name, word in request.read_as.items() if word == "leave_out"]
+    unwanted = dict.fromkeys([*request.drop, *left_out, *([group] if group else [])])
     for name in unwanted:
         if name not in frame.columns:
             raise unknown_name("column to drop", name, frame.columns)
-    if request.schema_file is not None:
-        chosen = Schema.read(request.schema_file)
-        if request.target not in (None, chosen.target.name):
-            raise InputError(f"The schema's target is {chosen.target.name!r}, not {request.target!r}.")
-        if request.task not in (None, chosen.target.task):
-            raise InputError(f"The schema's task is {chosen.target.task!r}, not {request.task!r}.")
-    elif known and request.target in (None, known.target.name) and request.task in (None, known.target.task):
-        chosen = known
-    else:
+    chosen = edited or known
+    if edited is not None:
+        _check_agrees(request, edited)
+    elif (
+        known is None
+        or request.target not in (None, known.target.name)
+        or request.task not in (None, known.target.task)
+    ):
         target = request.target or (known.target.name if known else "")
-        unused = [d.name for d in known.dropped if d.name != target] if known else []
+        unused = [d.name for d in known.dropped if d.name != target and d.name not in request.read_as] if known else []
         drop = tuple(dict.fromkeys([*unused, *unwanted]))
-        return infer_schema(frame, target, task=cast(LearningTask | None, request.task), drop=drop)
+        return inferred(frame, target, readings, task=cast(LearningTask | None, request.task), drop=drop)
+    assert chosen is not None  # known or edited
+    chosen = _with_readings(chosen, frame, [each for each in readings if each.name in request.read_as])
     if chosen.target.name in unwanted:
         raise InputError(f"The target {chosen.target.name!r} cannot be dropped.")
     columns = tuple(column for column in chosen.columns if column.name not in unwanted)
@@ -140,14 +219,53 @@ def _schema(request: Request, frame: pl.DataFrame, known: Schema | None, group: 
     return replace(chosen, columns=columns, dropped=(*chosen.dropped, *left))
 
 
-def _frame(data: Any) -> tuple[str, pl.DataFrame]:
-    if not isinstance(data, str | Path):
-        return "frame", as_frame(data)
-    path = Path(data)
-    if not path.exists() and not path.suffix and len(path.parts) == 1:
-        guess = nearest(str(data), DATASETS)
-        hint = f" Did you mean {guess!r}?" if guess else ""
-        raise InputError(
-            f"There is no file and no data set named {str(data)!r}; data sets are: {', '.join(DATASETS)}.{hint}"
-        )
-    return path.stem, read_frame(path)
+def _check_agrees(request: Request, edited: Schema) -> None:
+    if request.target not in (None, edited.target.name):
+        raise InputError(f"The schema's target is {edited.target.name!r}, not {request.target!r}.")
+    if request.task not in (None, edited.target.task):
+        raise InputError(f"The schema's task is {edited.target.task!r}, not {request.task!r}.")
+
+
+def inferred(
+    frame: pl.DataFrame,
+    target: str,
+    readings: Sequence[Reading],
+    *,
+    task: LearningTask | None = None,
+    drop: tuple[str, ...] = (),
+) -> Schema:
+    """A schema by what was read: what the user asked for is kept, and the schema remembers how it was written."""
+    by_name = {each.name: each for each in readings}
+    kinds = _settled([each for each in readings if each.name != target])
+    asked_for = by_name[target].kind if target in by_name else None
+    if asked_for == "numeric" and task is None:
+        task = "regression"
+    if asked_for == "categorical" and frame[target].dtype.is_numeric():
+        frame = frame.with_columns(as_text(frame[target]).cast(pl.Categorical))
+    schema = infer_schema(frame, target, task=task, drop=drop, kinds=kinds)
+    columns = tuple(
+        replace(each, read_as=by_name[each.name].word if each.name in by_name else "") for each in schema.columns
+    )
+    return replace(schema, columns=columns)
+
+
+def _settled(readings: Sequence[Reading]) -> dict[str, Kind]:
+    """Kinds that are no question any more: what the user asked for, and dates, which are no keys even if they count."""
+    asked_for = {each.name: each.kind for each in readings if each.kind}
+    dates: dict[str, Kind] = {each.name: "numeric" for each in readings if each.unit and each.values.n_unique() > 1}
+    return dates | asked_for
+
+
+def _with_readings(schema: Schema, frame: pl.DataFrame, readings: Sequence[Reading]) -> Schema:
+    """A known schema in which some columns are read as the user asked; one that was left out is used then."""
+    labelled = frame.filter(pl.col(schema.target.name).is_not_null())
+    made = {
+        each.name: replace(column_of_kind(labelled[each.name], each.kind), read_as=each.word)
+        for each in readings
+        if each.kind and each.name != schema.target.name
+    }
+    listed = {column.name for column in schema.columns}
+    columns = [replace(made[c.name], sensitive=c.sensitive) if c.name in made else c for c in schema.columns]
+    columns += [column for name, column in made.items() if name not in listed]
+    dropped = tuple(each for each in schema.dropped if each.name not in made)
+    return replace(schema, columns=tuple(columns), dropped=dropped)

@@ -10,7 +10,8 @@ import polars as pl
 
 from seepage._core import InputError
 from seepage.data.frames import as_numbers_if_it_reads_so
-from seepage.data.infer import as_text, check_finite
+from seepage.data.infer import as_text
+from seepage.data.leaving_out import check_finite
 from seepage.data.schema import MISSING, UNKNOWN, Column, Schema
 
 UNKNOWN_CODE = -1

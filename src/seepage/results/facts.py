@@ -21,6 +21,8 @@ class ColumnFacts(Facts):
     kind: str
     cardinality: Annotated[int | None, Field(description="how many categories; null for numbers")] = None
     sensitive: bool = False
+    missing: Annotated[int, Field(description="empty cells in the rows that were used")] = 0
+    filled: Annotated[str, Field(description="what an empty cell became")] = ""
     dataset: Annotated[str, Field(description="its table, where a plan has several")] = ""
 
 

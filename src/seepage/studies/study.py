@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import JsonValue
 
@@ -20,6 +20,9 @@ from seepage.plans.options import Settings
 from seepage.results import Cell, Record, Summary, Trials
 from seepage.results.assembling import TrialsOf
 from seepage.results.facts import ColumnFacts, Dataset, ThreatModel
+
+if TYPE_CHECKING:
+    from seepage.data.overview import Overview
 
 
 class Opened(Protocol):
@@ -35,6 +38,11 @@ class Opened(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]: ...
+
+    @property
+    def overview(self) -> Overview | None:
+        """What was made of the table's columns, where that was a question."""
+        ...
 
     def describe(self) -> Dataset: ...
 

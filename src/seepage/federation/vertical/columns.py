@@ -13,7 +13,8 @@ from torch import Tensor
 from seepage._core import InputError
 from seepage.data import Encoder, Schema, Statistics, Table, Target
 from seepage.data.frames import as_numbers_if_it_reads_so
-from seepage.data.infer import infer_column, is_constant, is_identifier
+from seepage.data.infer import infer_column
+from seepage.data.leaving_out import is_constant, is_identifier
 from seepage.data.table import cells_of
 
 # A guest has no target; a schema needs one.

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from seepage.report.section import Section
 from seepage.report.settings import settings_of, values_of
 from seepage.report.words import plural
-from seepage.results.facts import LeftOut, VariantSettings
+from seepage.results.facts import Dataset, LeftOut, VariantSettings
 from seepage.results.summary import Summary
 
 VARIANTS_LIMIT = 200
+FILLED_LIMIT = 20
 Lines = tuple[tuple[str, str], ...]
 
 
@@ -39,7 +40,7 @@ def repeat(summary: Summary) -> Provenance:
         command=summary.command,
         about=_about(summary),
         dropped=summary.dataset.dropped,
-        notes=summary.dataset.notes,
+        notes=(*_about_filling(summary.dataset), *summary.dataset.notes),
         variants=summary.variants[:VARIANTS_LIMIT],
         variants_left_out=max(len(summary.variants) - VARIANTS_LIMIT, 0),
         settings=settings_of(summary),
@@ -62,6 +63,22 @@ def _about(summary: Summary) -> Lines:
         "Target": f"{dataset.target} ({dataset.task})",
     }
     return tuple((name, text) for name, text in lines.items() if text)
+
+
+def _about_filling(dataset: Dataset) -> tuple[str, ...]:
+    """What became of empty cells, and what that does to the numbers."""
+    filled = [column for column in dataset.columns if column.missing]
+    if not filled:
+        return ()
+    shown = [
+        f"{column.name} {column.missing:,} ({column.missing / max(dataset.rows, 1):.1%}, {column.filled})"
+        for column in filled[:FILLED_LIMIT]
+    ]
+    more = f"; and {plural(len(filled) - FILLED_LIMIT, 'more column')}" if len(filled) > FILLED_LIMIT else ""
+    return (
+        f"Empty cells were filled before training: {'; '.join(shown)}{more}. Who reads such a cell reads the filling, "
+        "which guessing finds more easily than a true value; it counts as read all the same.",
+    )
 
 
 SECTION = Section(name="repeat", title="How to repeat it", short="Repeat it", studies=(Summary,), place=96, view=repeat)

@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 
 from seepage._core import InputError, Streams, unknown_name
-from seepage.data import read_frame
+from seepage.data.overview import Overview
+from seepage.data.own_table import read_own_frame
 from seepage.data.request import Request
 from seepage.data.source import open_source
 from seepage.data.splitting import class_order
@@ -42,6 +43,7 @@ class PartyTables:
         labels: the host's.
         target: their column.
         notes: how rows were aligned.
+        overview: what was made of the columns of one table.
     """
 
     name: str
@@ -49,6 +51,7 @@ class PartyTables:
     labels: np.ndarray
     target: str
     notes: tuple[str, ...] = ()
+    overview: Overview | None = None
 
     @cached_property
     def digest(self) -> str:
@@ -56,7 +59,9 @@ class PartyTables:
         found = hashlib.blake2b(repr(self.labels.tolist()).encode(), digest_size=8)
         for name, frame in self.frames.items():
             found.update(repr([name, frame.columns]).encode())
-            found.update(frame.hash_rows(seed=0).to_numpy().tobytes())
+            found.update(
+                frame.with_columns(pl.col(pl.Categorical).cast(pl.String)).hash_rows(seed=0).to_numpy().tobytes()
+            )
         return found.hexdigest()
 
     def describe(self) -> Dataset:
@@ -71,7 +76,7 @@ class PartyTables:
                 for party, frame in self.frames.items()
                 for column, kind in frame.schema.items()
             ),
-            notes=self.notes,
+            notes=self.notes + (self.overview.notes if self.overview else ()),
             digest=self.digest,
         )
 
@@ -97,15 +102,20 @@ def open_tables(request: Request, settings: TrainingSettings) -> PartyTables:
     source = open_source(request)
     if source.table.schema.target.task == "regression":
         raise InputError(f"{source.name} has a number as its target; vertical training needs classes.")
-    frame = source.table.to_frame()
+    codes = [column.name for column in source.table.schema.columns if column.read_as == "category"]
+    frame = source.table.to_frame().with_columns(
+        pl.col(codes).cast(pl.Categorical)
+    )  # guests read 01234 as a number else
     columns = dealt(list(source.table.schema.names), settings.parties)
     frames = {f"guest{number}": frame.select(names) for number, names in enumerate(columns, start=1)}
-    return PartyTables(source.name, frames, source.table.target, source.table.schema.target.name, source.notes)
+    return PartyTables(
+        source.name, frames, source.table.target, source.table.schema.target.name, source.notes, source.overview
+    )
 
 
 def _check_alone(request: Request) -> None:
     """What is said about one table does not hold for several."""
-    for name in ("task", "drop", "sensitive", "group", "schema_file", "path", "fallback"):
+    for name in ("task", "drop", "read_as", "sensitive", "group", "schema_file", "path", "fallback"):
         if getattr(request, name):
             raise InputError(
                 f"The setting {name!r} is about one table (--data); the parties' own tables (--table) are read as they "
@@ -118,7 +128,7 @@ def _aligned(settings: TrainingSettings, target: str | None) -> PartyTables:
     key = settings.key
     if target is None or key is None:
         raise InputError("The parties' tables need --key, the column that says who a row is, and --target.")
-    frames = {name: read_frame(Path(path)) for name, path in settings.tables.items()}
+    frames = {name: read_own_frame(Path(path), keep=(key, target)) for name, path in settings.tables.items()}
     host = _host(frames, key, target)
     # The salt is drawn anew: in one process nobody needs to know it, and nobody can test guesses later.
     alignment = align({name: frame[key] for name, frame in frames.items()}, salt=secrets.token_bytes(32))

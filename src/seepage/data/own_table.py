@@ -1,0 +1,115 @@
+"""Somebody's own table, a file or a frame: opened, and every column read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from seepage._core import InputError, nearest
+from seepage.data.files import read_raw, table_name
+from seepage.data.frames import as_frame, as_numbers_if_it_reads_so, checked
+from seepage.data.read_column import Reading
+from seepage.data.reading import read_columns
+from seepage.data.schema import Schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnTable:
+    """A table before it has a schema.
+
+    Args:
+        name: the file's, without its endings.
+        written: the cells as they stand in the file.
+        readings: what they were read as; columns that the user left out have none.
+        separator: of a text file.
+        notes: sentences about the file.
+    """
+
+    name: str
+    written: pl.DataFrame
+    readings: tuple[Reading, ...]
+    separator: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The cells as they were read."""
+        return self.written.with_columns(reading.values for reading in self.readings)
+
+    def plainly(self, name: str) -> pl.Series:
+        """A column of keys: as it is written, whole numbers as such."""
+        return as_numbers_if_it_reads_so(self.written[name])
+
+
+def open_own(data: Any, said: Mapping[str, str]) -> OwnTable:
+    """Open a file or a frame and read its columns.
+
+    Args:
+        data: a path, or a polars or pandas frame.
+        said: how the user wants columns to be read.
+    """
+    if isinstance(data, str | Path):
+        path = _there(Path(data))
+        raw = read_raw(path)
+        name, separator, notes = table_name(path), raw.separator, raw.notes
+        written = checked(raw.frame, str(path), dates=True)
+        if all(_is_number(each) for each in written.columns):
+            notes += ("Every column is named by a number: does the file have a line with names?",)
+    else:
+        name, separator, notes, written = "frame", "", (), as_frame(data, dates=True)
+    readings = read_columns(written, said, separator)
+    return OwnTable(name=name, written=written, readings=tuple(readings), separator=separator, notes=notes)
+
+
+def read_own_frame(path: Path, *, keep: tuple[str, ...] = ()) -> pl.DataFrame:
+    """The cells of a file as they are read; some columns only plainly, because tables are joined by them."""
+    own = open_own(path, {})
+    return own.frame.with_columns(own.plainly(name) for name in keep if name in own.written.columns)
+
+
+def fitted(own: OwnTable, schema: Schema, said: Mapping[str, str]) -> OwnTable:
+    """The same table, read as a schema has it where the guess was another.
+
+    Args:
+        schema: of a file of the user.
+        said: what was asked for already; it stays.
+    """
+    other: dict[str, str] = {}
+    by_name = {reading.name: reading for reading in own.readings}
+    for column in schema.columns:
+        reading = by_name.get(column.name)
+        if reading is None or column.name in said:
+            continue
+        numbers = reading.values.dtype.is_numeric()
+        if column.is_numeric and not numbers:
+            other[column.name] = "number"
+        elif not column.is_numeric and numbers and reading.word:  # written otherwise than plain numbers
+            other[column.name] = "category"
+    if not other:
+        return own
+    readings = read_columns(own.written, {**said, **other}, own.separator)
+    return replace(own, readings=tuple(readings))
+
+
+def _there(path: Path) -> Path:
+    if not path.exists() and not path.suffix and len(path.parts) == 1:
+        from seepage.data.registry import DATASETS
+
+        guess = nearest(str(path), DATASETS)
+        hint = f" Did you mean {guess!r}?" if guess else ""
+        raise InputError(
+            f"There is no file and no data set named {str(path)!r}; data sets are: {', '.join(DATASETS)}.{hint}"
+        )
+    return path
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name.replace(",", "."))
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Small messy tables, and what every column of them must be read as."""
