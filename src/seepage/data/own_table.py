@@ -53,7 +53,7 @@ def open_own(data: Any, said: Mapping[str, str]) -> OwnTable:
         said: how the user wants columns to be read.
     """
     if isinstance(data, str | Path):
-        path = _there(Path(data))
+        path = there(Path(data))
         raw = read_raw(path)
         name, separator, notes = table_name(path), raw.separator, raw.notes
         written = checked(raw.frame, str(path), dates=True)
@@ -95,7 +95,8 @@ def fitted(own: OwnTable, schema: Schema, said: Mapping[str, str]) -> OwnTable:
     return replace(own, readings=tuple(readings))
 
 
-def _there(path: Path) -> Path:
+def there(path: Path) -> Path:
+    """The path; a word that is neither a file nor a data set is told with the nearest data set."""
     if not path.exists() and not path.suffix and len(path.parts) == 1:
         from seepage.data.registry import DATASETS
 
@@ -104,6 +105,8 @@ def _there(path: Path) -> Path:
         raise InputError(
             f"There is no file and no data set named {str(path)!r}; data sets are: {', '.join(DATASETS)}.{hint}"
         )
+    if not path.exists():
+        raise InputError(f"There is no file {path}.")
     return path
 
 

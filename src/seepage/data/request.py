@@ -96,6 +96,10 @@ class Request(BaseModel):
         if self.path is not None and not self.named:
             raise InputError("--path is your own copy of a named data set; give your own table with --data.")
 
+    def __hash__(self) -> int:  # workers keep opened tables by their requests
+        values = (getattr(self, name) for name in Request.model_fields)
+        return hash(tuple(tuple(sorted(value.items())) if isinstance(value, dict) else value for value in values))
+
     @property
     def named(self) -> bool:
         """Whether a data set is asked for by name."""

@@ -17,7 +17,7 @@ from seepage._core.errors import FetchError
 from seepage.data import Dropped, Schema, Splits, Table, Target, infer_schema, split, split_by_group
 from seepage.data.infer import as_text, column_of_kind, infer_inputs
 from seepage.data.overview import Overview, overview_of
-from seepage.data.own_table import OwnTable, fitted, open_own
+from seepage.data.own_table import OwnTable, fitted, open_own, there
 from seepage.data.read_column import Reading
 from seepage.data.reading import check_said, read_columns
 from seepage.data.registry import find_dataset, open_dataset
@@ -104,6 +104,8 @@ def open_source(request: Request) -> Source:
 
 def _own_source(request: Request) -> tuple[Source, OwnTable]:
     """The user's own table, opened and as it is written: its columns are read first."""
+    if isinstance(request.data, str | Path):
+        there(Path(request.data))
     if request.target is None and request.schema_file is None:
         raise InputError("Which column is to be predicted? Name it with --target.")
     edited = Schema.read(request.schema_file) if request.schema_file is not None else None
