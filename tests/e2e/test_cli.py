@@ -87,8 +87,9 @@ def test_clinic_needs_no_network(tmp_path: Path) -> None:
         (["audit", "--data", "patients.csv"], "Name it with --target"),
         (["audit", "--data", "patients.csv", "--target", "targte"], "Did you mean 'target'"),
         (["audit", "--data", "constant.csv", "--target", "y"], "the same value in every row"),
-        (["audit", "--data", "empty.csv", "--target", "y"], "is empty in every row"),
-        (["audit", "--data", "distinct.csv", "--target", "y"], "--drop note"),
+        (["audit", "--data", "empty.csv", "--target", "y", "--as", "b=number"], "No cell of column 'b'"),
+        (["audit", "--data", "distinct.csv", "--target", "y", "--as", "note=date"], "--as note=leave_out"),
+        (["audit", "--data", "distinct.csv", "--target", "y", "--as", "note=text"], "Unknown reading of column 'note'"),
         (["audit", "--data", "twice.csv", "--target", "y"], "more than one column named 'a'"),
         (["audit", "--data", "nan.csv", "--target", "y"], "NaN or infinite"),
         (["audit", "--data", "patients.csv", "--target", "target", "--batch-size", "500"], "larger than the smallest"),
@@ -127,8 +128,10 @@ def test_bad_input_is_one_line_and_exit_code_2(
         main()
     printed = capsys.readouterr()
     assert ended.value.code == 2
-    assert len(printed.err.splitlines()) == 1
-    assert printed.err.startswith("error: ")
+    *told, last = printed.err.splitlines()
+    assert last.startswith("error: ")
+    # What was read is told before it is found out that it cannot be attacked.
+    assert all(line.startswith("  ") or "input column" in line for line in told)
     assert message in printed.err
     assert printed.out == ""
     assert sorted(tmp_path.rglob("*")) == before
@@ -141,7 +144,7 @@ def write_bad_tables(folder: Path) -> None:
     pl.DataFrame(good | {"b": [None] * rows}).write_csv(folder / "empty.csv")
     pl.DataFrame(good | {"note": [f"text {i * 37}" for i in range(rows)]}).write_csv(folder / "distinct.csv")
     (folder / "twice.csv").write_text("a,a,y\n1,2,0\n3,4,1\n")
-    (folder / "nan.csv").write_text("a,b,y\n1.5,2,0\nnan,4,1\n2.5,4,0\n")
+    (folder / "nan.csv").write_text("a,b,y\n1.5,2,0\ninf,4,1\n2.5,4,0\n")
     (folder / "notes.txt").write_text("just words\nand more\n")
     (folder / "other.toml").write_text(
         '[target]\nname = "y"\ntask = "binary"\nclasses = ["0", "1"]\n'

@@ -384,6 +384,7 @@ NUMBERS = [
         expected={"x": [5, None, 7, None, None, 9, None], "ward": ["a", None, "b"]},
         write=text(),
     ),
+    Messy(name="NaN alone", cells={"x": ["5", "nan", "7", "8"]}, expected={"x": [5, None, 7, 8]}, write=text()),
     Messy(
         name="a few cells that are no numbers",
         cells={"dose": lambda row: "broken" if row == 3 else row * 3, **AGE},

@@ -85,7 +85,7 @@ def _check_at_once(study: str, typed: Typed, how: RunOptions) -> None:
         check_there(typed.get(name))
     if how.plan is None:
         checked(SETTINGS[study], {name: typed[name] for name in SETTINGS[study].model_fields if name in typed})
-    if isinstance(typed.get("data"), str):
+    if isinstance(typed.get("data"), str) and "torch" not in sys.modules:  # where it is loaded, nobody waits
         typer.echo(f"Reading {typed['data']} ...", err=True)
 
 

@@ -71,7 +71,8 @@ def _read(series: pl.Series, word: str | None, evidence: Evidence) -> Reading:
     if series.dtype != pl.String:
         return _typed(series)
     numbers = as_numbers_if_it_reads_so(series)
-    if numbers.dtype != pl.String:
+    written_nan = numbers.dtype.is_float() and bool(numbers.is_nan().any())  # as text it is an empty cell
+    if numbers.dtype != pl.String and not written_nan:
         return read_plain_numbers(series, numbers, evidence)
     text = cleaned(series)
     if text.null_count() == len(text):

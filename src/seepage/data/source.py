@@ -23,6 +23,7 @@ from seepage.data.reading import check_said, read_columns
 from seepage.data.registry import find_dataset, open_dataset
 from seepage.data.request import Request
 from seepage.data.schema import Kind, LearningTask
+from seepage.data.table import check_fits
 from seepage.results.facts import ColumnFacts, Dataset, LeftOut
 
 
@@ -120,12 +121,13 @@ def _own_source(request: Request) -> tuple[Source, OwnTable]:
     frame, group = own.frame, request.group
     _check_group(group, frame)
     schema = _schema(request, frame, edited, group, own.readings).with_sensitive(request.sensitive)
+    table = Table.from_frame(frame, schema)
     labelled = frame[schema.target.name].is_not_null()
     seen = overview_of(
         own.name, frame, schema, written=own.written, readings=own.readings, notes=own.notes
     )  # fmt: skip
     groups = own.plainly(group).filter(labelled).to_numpy() if group else None
-    return Source(name=own.name, table=Table.from_frame(frame, schema), groups=groups, overview=seen), own
+    return Source(name=own.name, table=table, groups=groups, overview=seen), own
 
 
 def look_at(request: Request) -> tuple[Overview, pl.DataFrame]:
@@ -163,9 +165,10 @@ def _named_source(request: Request) -> Source:
     frame = frame.with_columns(reading.values for reading in readings)
     edited = Schema.read(request.schema_file) if request.schema_file is not None else None
     schema = _schema(request, frame, edited, group, readings, known=known).with_sensitive(request.sensitive)
+    table = Table.from_frame(frame, schema)
     seen = overview_of(name, frame, schema, written=written, readings=readings)
     groups = frame.filter(pl.col(schema.target.name).is_not_null())[group].to_numpy() if group else None
-    return Source(name=name, table=Table.from_frame(frame, schema), groups=groups, notes=notes, overview=seen)
+    return Source(name=name, table=table, groups=groups, notes=notes, overview=seen)
 
 
 def _check_group(group: str | None, frame: pl.DataFrame) -> None:
@@ -200,6 +203,7 @@ def _schema(
             raise unknown_name("column to drop", name, frame.columns)
     chosen = edited or known
     if edited is not None:
+        check_fits(frame, edited)
         _check_agrees(request, edited)
     elif (
         known is None
