@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from seepage.report import render
 from seepage.report.heading import heading_of
 from seepage.results import Summary
 from tests.report.example import every_study, plain
@@ -23,3 +24,16 @@ def test_every_study_is_named(study: str, summary: Summary) -> None:
     assert heading.title == title
     assert plain(heading.lead).startswith("12,000 rows, 6 input columns; the model predicts died")
     assert plain(heading.lead).endswith(amount)
+    assert plain(heading.facts) == (
+        "Run begun 6 May 2031, 07:08 UTC; table fingerprint a1b2c3d4e5f60718; Seepage 0.1.0."
+    )
+
+
+def test_a_table_cannot_bring_style() -> None:
+    summary = every_study()["rows"]
+    name = '"; } body { display: none } </style><script>x</script>\\'
+    hostile = summary.model_copy(update={"dataset": summary.dataset.model_copy(update={"name": name, "digest": name})})
+    page = render(hostile)
+    style = page[page.index("<style>") : page.index("</style>")]
+    assert "display: none }" not in style[style.index("@bottom-left") :]
+    assert page.count("</style>") == 1

@@ -40,13 +40,13 @@ from tests.report.example import (
 STUDIES = every_study()
 LIMIT = 2_000_000  # bytes of a page without data
 SECTIONS = {
-    "rows": "verdict attacks columns choices trends utility threat_model method outcomes not_tested repeat",
-    "vertical": "verdict attacks equations columns choices trends losses threat_model method outcomes not_tested "
-    "repeat",
-    "property": "property_verdict granularity confusion defence_cost shadow_models threat_model outcomes not_tested "
-    "repeat",
-    "training": "training_verdict parties_read quality ablations absences crossing training_cost curves threat_model "
+    "rows": "verdict next_steps attacks columns choices trends utility threat_model method outcomes not_tested repeat",
+    "vertical": "verdict next_steps attacks equations columns choices trends losses threat_model method "
     "outcomes not_tested repeat",
+    "property": "property_verdict next_steps granularity confusion defence_cost shadow_models threat_model "
+    "outcomes not_tested repeat",
+    "training": "training_verdict next_steps parties_read quality ablations absences crossing training_cost curves "
+    "threat_model outcomes not_tested repeat",
 }
 every = pytest.mark.parametrize("study", STUDIES)
 

@@ -47,7 +47,7 @@ def test_two_files_add_a_section(folder: Path) -> None:
     (folder / "weather.py").write_text(CODE, encoding="utf-8")
     (folder / "weather.html").write_text("<p>In {{ view.sentence }} it is fine.</p>\n", encoding="utf-8")
     page = Reader(render(a_summary(name=HOSTILE)))
-    assert page.sections[:3] == ["verdict", "weather", "attacks"]
+    assert page.sections[:4] == ["verdict", "next_steps", "weather", "attacks"]
     assert "How is the weather? In </script><script>alert(1)" in page.text  # escaped, as all that a template shows
     assert page.text.count("It may rain.") == 1
     assert "weather" not in Reader(render(a_property_summary())).sections  # it is for another study

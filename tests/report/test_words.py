@@ -69,5 +69,5 @@ def test_places_are_told_apart_by_what_differs() -> None:
     assert words.varying(places) == ("batch_size",)
     assert words.varying(places, always=("people", "guests")) == ("people", "batch_size")
     assert words.varying(places[:1], otherwise=("model",)) == ("model",)
-    assert plain(words.label(places[0], ("model", "people", "batch_size"))) == "mlp · 60 people · batch 8"
+    assert plain(words.label(places[0], ("model", "people", "batch_size"))) == "mlp · 60 rows · batch 8"
     assert words.coordinate("something new", 3) == "3"

@@ -33,7 +33,7 @@ def test_the_closed_form_reads_everybody_and_the_report_says_so(tmp_path: Path) 
     assert (cell.attack, cell.rows_exact, cell.rows, cell.batches) == ("cafe_closed_form", 60, 60, 66)
     assert read_summary(Run.open(tmp_path / "run")) == summary
     page = (tmp_path / "run" / "report.html").read_text()
-    assert "which rows it chose for the batch" in page or "which people" in page
+    assert "which rows it chose for the batch" in page or "which rows" in page
 
 
 def test_the_threat_model_is_read_off_what_is_handed_out() -> None:
@@ -46,7 +46,7 @@ def test_the_threat_model_is_read_off_what_is_handed_out() -> None:
     defended = audited(defense="hidden_ids").threat_model
     assert "Which defence is used, and its settings." in defended.knows
     assert IN_A_BATCH not in defended.knows
-    assert "Which people are in a batch." in defended.does_not_know
+    assert "Which rows are in a batch." in defended.does_not_know
 
 
 def test_a_grid_over_people_tells_each_variant_its_own_numbers() -> None:

@@ -15,8 +15,8 @@ class Outcome(Enum):
     OK = ("ok", "The attack finished.", "")
     BUDGET_SPENT = (
         "budget_spent",
-        "The attack used up its budget before it converged; its best answer so far is scored.",
-        "Give it more steps to know how much further it gets.",
+        "The attack used its whole budget of steps; its best answer is scored.",
+        "More steps may read more, where rows are left to read.",
     )
     DIVERGED = (
         "diverged",

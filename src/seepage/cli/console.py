@@ -138,7 +138,7 @@ def _read_table(cells: Sequence[RowsResult | VerticalResult]) -> Table:
             f"{cell.rows_exact} of {cell.rows}",
             str(cell.rows_near),
             str(cell.rows_guessed_near),
-            cell.outcome + (f", {cell.failed} failed" if cell.failed else ""),
+            cell.ending + (f", {cell.failed} failed" if cell.failed else ""),
         )
     return table
 

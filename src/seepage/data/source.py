@@ -36,6 +36,7 @@ class Source:
     name: str
     table: Table
     groups: np.ndarray | None = None
+    group: str = ""
     notes: tuple[str, ...] = ()
     overview: Overview | None = None
 
@@ -73,6 +74,7 @@ class Source:
             dropped=tuple(LeftOut(name=each.name, reason=each.reason) for each in schema.dropped),
             notes=notes,
             digest=self.digest,
+            group=self.group,
         )
 
     def split(self, generator: np.random.Generator) -> Splits:
@@ -127,7 +129,7 @@ def _own_source(request: Request) -> tuple[Source, OwnTable]:
         own.name, frame, schema, written=own.written, readings=own.readings, notes=own.notes
     )  # fmt: skip
     groups = own.plainly(group).filter(labelled).to_numpy() if group else None
-    return Source(name=own.name, table=table, groups=groups, overview=seen), own
+    return Source(name=own.name, table=table, groups=groups, group=group or "", overview=seen), own
 
 
 def look_at(request: Request) -> tuple[Overview, pl.DataFrame]:
@@ -168,7 +170,7 @@ def _named_source(request: Request) -> Source:
     table = Table.from_frame(frame, schema)
     seen = overview_of(name, frame, schema, written=written, readings=readings)
     groups = frame.filter(pl.col(schema.target.name).is_not_null())[group].to_numpy() if group else None
-    return Source(name=name, table=table, groups=groups, notes=notes, overview=seen)
+    return Source(name=name, table=table, groups=groups, group=group or "", notes=notes, overview=seen)
 
 
 def _check_group(group: str | None, frame: pl.DataFrame) -> None:

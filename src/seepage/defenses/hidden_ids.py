@@ -42,6 +42,6 @@ class HiddenIds(Defense):
         return told.model_copy(
             update={
                 "knows": tuple(sentence for sentence in told.knows if sentence != IN_A_BATCH),
-                "does_not_know": (*told.does_not_know, "Which people are in a batch."),
+                "does_not_know": (*told.does_not_know, "Which rows are in a batch."),
             }
         )

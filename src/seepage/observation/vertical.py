@@ -14,7 +14,7 @@ from seepage.observation.claim import Claim
 from seepage.observation.observation import Space
 from seepage.results.facts import ThreatModel
 
-IN_A_BATCH = "Which people are in a batch: it asks for them."
+IN_A_BATCH = "Which rows are in a batch: it asks for them."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,7 +45,7 @@ class VerticalScene:
         """Who stands here, what it will be shown, and what it knows before, as sentences."""
         knows = [
             "The model's architecture, loss and first parameters.",
-            "How many people there are.",
+            "How many rows there are.",
             IN_A_BATCH,
             "The columns of all workers: names, order, types and categories.",
         ]
@@ -62,7 +62,7 @@ class VerticalScene:
             sees.append("The weights at which each gradient was computed: the model trains meanwhile.")
         return ThreatModel(
             adversary=(
-                "An honest-but-curious server: it chooses the batches as the protocol says, and tries to read people's "
+                "An honest-but-curious server: it chooses the batches as the protocol says, and tries to read the "
                 "rows from the gradients.",
             ),
             sees=tuple(sees),

@@ -43,7 +43,7 @@ def axes_of(leaks: Sequence[Leak], parameters: Mapping[str, int]) -> list[Axis]:
     """
     every = [
         _sizes(leaks, "batch_size", "Batch size", "rows in a batch", words.batches),
-        _sizes(leaks, "people", "People", "aligned people", lambda step: words.coordinate("people", step)),
+        _sizes(leaks, "people", "Aligned rows", "aligned rows", lambda step: words.coordinate("people", step)),
         _sizes(
             leaks, "batches", "Batches seen", "batches the server saw", lambda step: words.coordinate("batches", step)
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seepage.report.verdict import trials
-from seepage.report.words import plural
+from seepage.report.words import moment, plural
 from seepage.results.summary import Summary
 
 _TITLES = {
@@ -22,6 +22,7 @@ class Heading:
 
     title: str
     lead: str
+    facts: str
     unfinished: str = ""
 
 
@@ -34,7 +35,18 @@ def heading_of(summary: Summary) -> Heading:
         f"the model predicts {dataset.target} ({dataset.task}). {amount} in {plural(len(cells), 'setting')}."
     )
     title = _TITLES.get(summary.study, f"{summary.study.capitalize()} of {{}}").format(dataset.name)
-    return Heading(title, lead, _unfinished(summary))
+    return Heading(title, lead, _facts(summary), _unfinished(summary))
+
+
+def _facts(summary: Summary) -> str:
+    """When it was run, on exactly which rows, and by which version: what a filed page is found by."""
+    parts = {
+        "Run begun {}": moment(summary.created),
+        "table fingerprint {}": summary.dataset.digest,
+        "Seepage {}": summary.versions.get("seepage", ""),
+    }
+    said = [form.format(value) for form, value in parts.items() if value]
+    return f"{'; '.join(said)}." if said else ""
 
 
 def _unfinished(summary: Summary) -> str:

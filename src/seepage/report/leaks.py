@@ -17,10 +17,10 @@ from seepage.results.vertical import VerticalResult, VerticalSummary
 ReadRows = RowsSummary | VerticalSummary
 ReadResult = RowsResult | VerticalResult
 
-# What a guess is made from. In vertical learning there are no clients: it is the columns of the people themselves.
+# What a guess is made from. In vertical learning there are no clients: it is the aligned rows themselves.
 _GUESSES = {
     "rows": {"prior": "the clients' own averages", "marginal": "the columns of the whole data set"},
-    "vertical": {"prior": "the averages of these people's columns", "marginal": "these people's columns"},
+    "vertical": {"prior": "the averages of these rows", "marginal": "the columns of these rows"},
 }
 _SERVER_SEES = {"fedsgd", "fedavg"}
 

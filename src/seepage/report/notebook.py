@@ -11,7 +11,8 @@ from seepage.report.figure import Figure
 from seepage.report.section import all_sections
 from seepage.report.templates import templates
 from seepage.report.verdict import Verdict
-from seepage.results.summary import Summary, table_html
+from seepage.results.showing import table_html
+from seepage.results.summary import Summary
 
 PLOTS = 3  # the first ones; the report has all
 

@@ -4,6 +4,8 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const paper = matchMedia("print");
   const PAPER_WIDTH = 660; // A4 less its margins, in CSS pixels
+  const PAPER_HEIGHT = 790; // and less a heading and a caption
+  const CLOSEST = 13; // pixels between two names of an axis that can still be read
   const NARROW = 640;
   const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 
@@ -35,7 +37,10 @@
     for (const place of document.querySelectorAll(".plot")) {
       const { data, layout } = JSON.parse(document.getElementById(place.id + "-data").textContent);
       if (!printing && innerWidth < NARROW && layout.meta?.short) layout.yaxis.ticktext = layout.meta.short;
-      const dressed = dress(layout, place.clientHeight);
+      const names = layout.yaxis.ticktext?.length || 1;
+      const tall = Number.parseFloat(place.dataset.height); // a figure that is cut by the end of a page is no use
+      place.style.height = `${printing && names * CLOSEST < PAPER_HEIGHT ? Math.min(tall, PAPER_HEIGHT) : tall}px`;
+      const dressed = dress(layout, Number.parseFloat(place.style.height));
       if (printing) dressed.width = PAPER_WIDTH;
       const options = { displayModeBar: false, responsive: true };
       Plotly.react(place, coloured(data, style), coloured(dressed, style), options);

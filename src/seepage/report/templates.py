@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
+from markupsafe import Markup
 
 from seepage.report import words
 
@@ -17,6 +18,12 @@ _HERE = Path(__file__).parent
 def read(name: str) -> str:
     """A style or a script of this room."""
     return (_HERE / name).read_text(encoding="utf-8").strip()
+
+
+def css_string(text: str) -> Markup:
+    """A text as a string of a style sheet: whatever is no letter, digit or space is written by its number."""
+    plain = "".join(each if each.isascii() and each.isalnum() else f"\\{ord(each):x} " for each in text)
+    return Markup(f'"{plain}"')  # nothing in it can end the string or the sheet
 
 
 @cache
@@ -39,6 +46,7 @@ def templates(folders: tuple[str, ...] = ()) -> Environment:
         "count": words.count,
         "size": words.size,
         "metric": words.metric,
+        "css_string": css_string,
         "path": lambda text: quote(text, safe=""),
     }
     return environment

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -112,6 +113,15 @@ def span(values: Sequence[float]) -> str:
     return low if low == high else f"{low}–{high}"
 
 
+def moment(stamp: str) -> str:
+    """A stored time for people: ``17 November 2026, 08:37 UTC``; as it is where it is none."""
+    try:
+        when = datetime.datetime.fromisoformat(stamp)
+    except ValueError:
+        return stamp
+    return f"{when.day}{SPACE}{when:%B %Y, %H:%M} UTC"
+
+
 def metric(name: str) -> str:
     """The name people use for a score."""
     return METRICS.get(name, name.replace("_", " "))
@@ -167,7 +177,7 @@ _IN_WORDS: dict[str, Callable[[Coordinate], str]] = {
     "observed": str,
     "protocol": str,
     "model": lambda value: spec(str(value)),
-    "people": lambda value: f"{count(float(value))}{SPACE}people",
+    "people": lambda value: f"{count(float(value))}{SPACE}rows",
     "batch_size": lambda value: f"batch{SPACE}{value}",
     "batches": lambda value: f"{count(float(value))}{SPACE}batches",
     "guests": lambda value: plural(int(value), "guest"),

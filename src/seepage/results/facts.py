@@ -45,6 +45,7 @@ class Dataset(Facts):
     dropped: tuple[LeftOut, ...] = ()
     notes: Annotated[tuple[str, ...], Field(description="how the table came, if there is something to say")] = ()
     digest: Annotated[str, Field(description="equal for equal rows with an equal schema")] = ""
+    group: Annotated[str, Field(description="the column that says whose row it is; empty where there is none")] = ""
 
 
 class ThreatModel(Facts):

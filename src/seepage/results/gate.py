@@ -168,7 +168,7 @@ def said(cell: Result) -> str:
 
 def label(place: dict[str, Coordinate]) -> str:
     """Coordinates in one line; what is not there is not said."""
-    words = {"batch_size": "batch {}", "people": "{} people", "batches": "{} batches", "classes": "{} ranges"}
+    words = {"batch_size": "batch {}", "people": "{} rows", "batches": "{} batches", "classes": "{} ranges"}
     words |= {"guests": "{} guests", "failure_probability": "{:.0%} absent"}
     parts = [
         words.get(name, "{}").format(value)

@@ -13,6 +13,14 @@ from seepage.results.interval import Interval
 from seepage.results.trials import Trials
 
 ATTACKERS = ("attack", "reader", "loss", "hierarchy")  # coordinates that the attacker chooses; the first names it
+# Endings in words. An attack that used its budget did what it was told to: it did not fail.
+ENDINGS = {
+    Outcome.OK.code: "finished",
+    Outcome.BUDGET_SPENT.code: "whole budget used",
+    Outcome.DIVERGED.code: "diverged",
+    Outcome.NOT_APPLICABLE.code: "does not apply",
+    Outcome.FAILED.code: "failed",
+}
 _SCORED = {outcome.code for outcome in Outcome if outcome.scored}
 
 
@@ -68,6 +76,18 @@ class Result(Facts):
     def place(self) -> dict[str, Coordinate]:
         """The coordinates, by name: what was tested."""
         raise NotImplementedError
+
+    @property
+    def read_everything(self) -> bool:
+        """Whether there was nothing left to read."""
+        return False
+
+    @property
+    def ending(self) -> str:
+        """How most of the scored trials ended, for people."""
+        if self.outcome == Outcome.BUDGET_SPENT.code and self.read_everything:
+            return "all read"
+        return ENDINGS.get(self.outcome, self.outcome.replace("_", " "))
 
     @property
     def measured(self) -> bool:

@@ -128,6 +128,10 @@ class RowNumbers(Result):
         return 0.0 if best is None else best.mean
 
     @property
+    def read_everything(self) -> bool:
+        return 0 < self.rows == self.rows_exact
+
+    @property
     def best_guess(self) -> tuple[str, Interval | None]:
         """The baseline that gets most cells right without the update: the one an attack must beat."""
         known = {name: value for name, value in self.baselines.items() if value is not None}

@@ -142,7 +142,7 @@ def read(result: RowNumbers) -> list[str]:
         show(result.metrics.get("emr")),
         show(result.best_guess[1]),
         f"{result.rows_exact} of {result.rows}" if result.rows else "-",
-        result.outcome,
+        result.ending,
     ]
 
 

@@ -7,8 +7,6 @@ from these classes. ``SCHEMA_VERSION`` rises when a field changes its meaning.
 
 from __future__ import annotations
 
-import html
-from collections.abc import Callable
 from typing import Annotated, Literal
 
 import polars as pl
@@ -111,27 +109,10 @@ class Summary(Facts):
         return frames.revealed_frame(self)
 
     def _repr_html_(self) -> str:
-        """For notebooks: the view that the report made known (:func:`show_with`), or the table alone."""
-        return _VIEWS[-1](self) if _VIEWS else table_html(self)
+        """For notebooks: the view that the report made known, or the table alone."""
+        from seepage.results.showing import shown
 
-
-_VIEWS: list[Callable[[Summary], str]] = []
-
-
-def show_with(view: Callable[[Summary], str]) -> None:
-    """Let notebooks show summaries by this view. The report is above this room, so it cannot be named here."""
-    _VIEWS.append(view)
-
-
-def table_html(summary: Summary) -> str:
-    """The table that people see first, as HTML."""
-    headings, lines = summary.lines()
-    head = "".join(f"<th>{html.escape(text)}</th>" for text in headings)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in line) + "</tr>" for line in lines)
-    return (
-        f"<table><caption>Seepage: {html.escape(summary.study)} of {html.escape(summary.dataset.name)}</caption>"
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    )
+        return shown(self)
 
 
 def show(interval: Interval | None) -> str:

@@ -18,8 +18,8 @@ from seepage.plans.options import option_of
 from seepage.report import notebook_view, write_report
 from seepage.results import Run, Summary, Trials
 from seepage.results.outline import OUTLINE
+from seepage.results.showing import show_with
 from seepage.results.store import STORE_VERSION, Head
-from seepage.results.summary import show_with
 from seepage.runs.backends import Backend, open_backend
 from seepage.runs.gathering import gather, outline_of
 from seepage.runs.notebook import progress_here

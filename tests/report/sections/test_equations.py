@@ -12,8 +12,8 @@ def test_every_setting_has_its_own_people_and_batches() -> None:
     assert view is not None
     assert [(reading.people, reading.batches) for reading in view.readings] == [(60, 66), (90, 45)]
     enough, fewer = map(plain, view.sentences)
-    assert enough.startswith("The server saw 66 batches of 60 people. That is at least one batch for each person")
-    assert "fewer than there are people" in fewer
+    assert enough.startswith("The server saw 66 batches of 60 aligned rows. That is at least one batch for each row")
+    assert "fewer than there are rows" in fewer
     assert "It protects nobody" in fewer  # FINDINGS C1: that many batches are a limit of CAFE, not of an attacker
 
 

@@ -21,7 +21,7 @@ def test_what_else_differs_is_named() -> None:
     both = [vertical_losses("none", 0.1), vertical_losses("none", 0.1, people=30)]
     view = losses(a_vertical_summary(losses=both))
     assert view is not None
-    assert [plain(line.label) for line in view.lines] == ["60 people", "30 people"]
+    assert [plain(line.label) for line in view.lines] == ["60 rows", "30 rows"]
 
 
 def test_without_losses_there_is_no_section() -> None:

@@ -13,7 +13,7 @@ def test_rows_of_clients_are_matched_and_people_are_not() -> None:
     assert "0.319 of the client's own standard deviations" in rows
     assert "Hungarian matching" in rows
     assert "Hungarian matching" not in people
-    assert "person by person" in people
+    assert "one by one" in people
     assert "the clients' own" not in people
 
 

@@ -15,7 +15,7 @@ from tests.report.example import Reader, a_summary, every_study
 def test_every_page_can_be_repeated(summary: Summary) -> None:
     text = Reader(render(summary)).text
     assert summary.command in text
-    about = ("Seed 7", "Digest of the rows a1b2c3d4e5f60718", "Begun 2031-05-06 07:08:09 UTC", f"Study {summary.study}")
+    about = ("Seed 7", "Table fingerprint a1b2c3d4e5f60718", "Begun 2031-05-06 07:08:09 UTC", f"Study {summary.study}")
     data = ("torch 2.13.0", "patient_id a different value in every row", "3 % of the cells were empty.")
     for said in (*about, *data):
         assert said in text

@@ -51,7 +51,7 @@ def test_vertical_learning_is_judged_alike() -> None:
     found = verdict(a_vertical_summary())
     assert found.level is Level.LEAKS
     assert plain(found.headline).startswith("With batches of 5, an honest-but-curious server read all 180 rows exactly")
-    assert "60 people, 66 batches, attack cafe_closed_form" in found.sentences[0]
+    assert "60 aligned rows, 66 batches, attack cafe_closed_form" in found.sentences[0]
     assert "client" not in found.headline
 
 
@@ -66,7 +66,7 @@ def test_proven_rows_are_told(certified: int, said: str) -> None:
     summary = a_summary(records_of(a_cell(), 1, exact=1))
     cell = summary.cells[0].model_copy(update={"rows_certified": certified})
     (first, *_) = verdict(summary.model_copy(update={"cells": (cell,)})).sentences
-    assert first.startswith("The rows of all 8 people in the attacked batches were read exactly; ")
+    assert first.startswith("All 8 rows in the attacked batches were read exactly; ")
     assert said in first
 
 

@@ -20,7 +20,7 @@ _HEADINGS = {
     "dataset": "Table",
     "protocol": "Protocol",
     "model": "Model",
-    "people": "People",
+    "people": "Aligned rows",
     "batch_size": "Batch size",
     "batches": "Batches seen",
     "attack_point": "Attack point",

@@ -13,6 +13,7 @@ from seepage.results.row_numbers import ColumnNumbers
 from seepage.results.rows import RowsSummary
 from seepage.results.vertical import VerticalSummary
 
+BLOCK = 16  # settings of the heat map side by side
 COLUMNS_LIMIT = 240  # those most at risk: a page with hundreds more is slow to open, and nobody reads them
 HEAT_LIMIT = 20_000  # cells of the heat map: a page with more is slow to open
 SHADES = 5  # on each side of zero, see report.css
@@ -49,6 +50,11 @@ class ColumnsView:
     settings: tuple[Leak, ...]
     settings_left_out: int
     scale: float
+
+    @property
+    def blocks(self) -> list[tuple[Leak, ...]]:
+        """The settings of the heat map, as many at a time as a sheet of paper is wide."""
+        return [self.settings[begin : begin + BLOCK] for begin in range(0, len(self.settings), BLOCK)]
 
     def shade(self, gain: float | None) -> str:
         """The class of a cell of the heat map: ``u3`` for the third shade above guessing, ``d1`` for below."""

@@ -1,4 +1,4 @@
-"""Vertical learning, explained: how the server separates people, and how far it got."""
+"""Vertical learning, explained: how the server separates rows, and how far it got."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def equations(summary: VerticalSummary) -> Equations | None:
 
 
 def _sentence(people: int, batches: int) -> str:
-    seen = f"The server saw {words.plural(batches, 'batch', 'batches')} of {words.count(people)} people. "
+    seen = f"The server saw {words.plural(batches, 'batch', 'batches')} of {words.count(people)} aligned rows. "
     if batches < people:
         return seen + (
-            "That is fewer than there are people, so the sums alone leave rows open. It protects nobody: what a "
-            "person's batches have in common needs only the few batches that held the person."
+            "That is fewer than there are rows, so the sums alone leave rows open. It protects nobody: what the "
+            "batches of a row have in common needs only the few batches that held it."
         )
-    return seen + "That is at least one batch for each person, which is what the sums need while weights are fixed."
+    return seen + "That is at least one batch for each row, which is what the sums need while weights are fixed."
 
 
 def _mean(cell: VerticalResult, metric: str) -> float | None:

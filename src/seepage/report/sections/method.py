@@ -39,7 +39,7 @@ class Method:
 def method(summary: ReadRows) -> Method:
     """How the numbers of this run are made."""
     vertical = isinstance(summary, VerticalSummary)
-    own = "of these people's standard deviations"
+    own = "of these rows' standard deviations"
     deviation = own if vertical else _in_words(summary, "deviation", _DEVIATIONS, "standard deviations")
     matching = _in_words(summary, "matching", _MATCHINGS, _MATCHINGS["l1"])
     return Method(deviation, matching, vertical, not vertical and any(cell.federations == 1 for cell in summary.cells))

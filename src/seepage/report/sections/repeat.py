@@ -58,8 +58,9 @@ def _about(summary: Summary) -> Lines:
         "Seed": seeds,
         "Versions": ", ".join(f"{name} {version}" for name, version in summary.versions.items()),
         "Data set": f"{dataset.name}, {plural(dataset.rows, 'row')}",
-        "Digest of the rows": dataset.digest,
+        "Table fingerprint": dataset.digest,
         "Input columns": ", ".join(f"{amount} {kind}" for kind, amount in kinds.items()) or "none",
+        "Rows belong together by": dataset.group,
         "Target": f"{dataset.target} ({dataset.task})",
     }
     return tuple((name, text) for name, text in lines.items() if text)

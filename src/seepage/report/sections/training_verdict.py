@@ -9,6 +9,7 @@ from seepage.report.section import Section
 from seepage.report.trainings import TrainedDesign, trainings_of
 from seepage.report.verdict import Tile, Verdict, gaps, light
 from seepage.report.words import percent, plural, score
+from seepage.report.worth import constant
 from seepage.results.training import TrainingSummary
 
 MEANINGS = {
@@ -35,7 +36,14 @@ def verdict(summary: TrainingSummary) -> Verdict:
     dealt = (
         f"{plural(len(summary.dataset.columns), 'column')} lie at {plural(guests, 'guest')}, the labels at the host."
     )
-    sentences = [*_labels(worst), *_setting(worst, known), _worth(trainings), dealt, *gaps(summary)]
+    sentences = [
+        *_labels(worst),
+        *_setting(worst, known),
+        _worth(trainings),
+        *_constant(trainings),
+        dealt,
+        *gaps(summary),
+    ]
     return Verdict(
         level=level,
         meaning=MEANINGS[level],
@@ -118,6 +126,19 @@ def _worth(trainings: Sequence[TrainedDesign]) -> str:
     if not known:
         return "How good the latents are was not measured in this run."
     return f"Mean F1 of six predictors on latents of rows the encoder never saw: {', '.join(known)}."
+
+
+def _constant(trainings: Sequence[TrainedDesign]) -> list[str]:
+    """Designs whose latents tell nothing: where one class is rare, F1 is high all the same."""
+    scores = {training.label: training.result.metrics.get("roc_auc") for training in trainings if training.complete}
+    poor = [
+        f"{label} (ROC AUC {score(auc.mean)})"
+        for label, auc in scores.items()
+        if auc and constant({"roc_auc": auc.mean})
+    ]
+    if not poor:
+        return []
+    return [f"No better than a constant answer: {', '.join(poor)}; chance gets 0.5. Such a model is worth nothing yet."]
 
 
 SECTION = Section(

@@ -32,6 +32,9 @@ class Series:
     values: tuple[Interval | None, ...]
 
 
+BLOCK = 10  # steps of a table side by side
+
+
 @dataclass(frozen=True, kw_only=True)
 class Trend:
     """Leakage along one dimension. ``families`` says which neighbours belong together: only those are joined."""
@@ -44,6 +47,11 @@ class Trend:
     series: tuple[Series, ...]
     guess: tuple[float | None, ...]
     sentence: str
+
+    @property
+    def blocks(self) -> list[range]:
+        """The steps, as many at a time as a sheet of paper is wide."""
+        return [range(begin, min(begin + BLOCK, len(self.ticks))) for begin in range(0, len(self.ticks), BLOCK)]
 
     @property
     def figure(self) -> Figure | None:

@@ -9,6 +9,7 @@ from seepage.report import words
 from seepage.report.figure import Figure, axis, dots, error_bars, line_color, line_symbol, means, numbers, text, texts
 from seepage.report.leaks import Leak, leaks_of
 from seepage.report.section import Section
+from seepage.report.worth import constant
 from seepage.results import Interval
 from seepage.results.cells import Coordinate
 from seepage.results.rows import RowsSummary, Utility
@@ -38,6 +39,11 @@ class UtilityPoint:
     validation: Scores
     test: Scores
     leak: Interval | None
+
+    @property
+    def constant(self) -> str:
+        """How it is no better than a constant answer; empty where it is better."""
+        return constant(self.test) or constant(self.validation)
 
 
 @dataclass(frozen=True, kw_only=True)

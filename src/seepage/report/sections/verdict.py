@@ -11,6 +11,7 @@ from seepage.report.level import Level
 from seepage.report.section import Section
 from seepage.report.verdict import Tile, Verdict, by_chance, gaps, light
 from seepage.report.words import count, percent
+from seepage.report.worth import worthless
 from seepage.results.cells import Coordinate
 from seepage.results.row_numbers import ColumnNumbers
 from seepage.results.rows import RowsSummary
@@ -39,11 +40,13 @@ def verdict(summary: ReadRows) -> Verdict:
         headline = "Nothing could be measured, so nothing can be said about what leaks."
         return Verdict(level=level, meaning=MEANINGS[level], headline=headline, sentences=tuple(gaps(summary)))
     sentences = [
-        *_people(worst),
+        *_proven(worst),
         _setting(worst, sum(leak.measured for leak in leaks)),
         *_sensitive(worst.result.columns, guessed_from(summary.study, "prior")),
         *_safest(worst, leaks),
         *(by_chance(levels) if not any(leak.reads_rows for leak in leaks) else ()),  # nobody reads a row by chance
+        *_grouped(summary),
+        *(worthless(summary) if isinstance(summary, RowsSummary) else ()),
         *gaps(summary),
     ]
     return Verdict(
@@ -76,29 +79,34 @@ def _tiles(worst: Leak) -> tuple[Tile, ...]:
     )
 
 
-def _people(leak: Leak) -> list[str]:
-    """How many people's rows were read, and how many of them with a proof; only where an attack proves rows."""
+def _proven(leak: Leak) -> list[str]:
+    """How many rows were read, and how many of them with a proof; only where an attack proves rows."""
     result = leak.result
     if result.rows_certified is None:
         return []
     if result.rows_exact == result.rows:
-        read = "The row of the one attacked person was read exactly" if result.rows == 1 else (
-            f"The rows of all {count(result.rows)} people in the attacked batches were read exactly"
+        read = "The one attacked row was read exactly" if result.rows == 1 else (
+            f"All {count(result.rows)} rows in the attacked batches were read exactly"
         )  # fmt: skip
     else:
-        people = f"the {count(result.rows)} people in the attacked batches"
-        read = f"Of {people}, the rows of {count(result.rows_exact)} were read exactly"
+        read = f"Of the {count(result.rows)} rows in the attacked batches, {count(result.rows_exact)} were read exactly"
     if not result.rows_certified:
         return [f"{read}; the attacker cannot tell which, for none of them is certified."]
     proven = "all of them" if result.rows_certified == result.rows_exact else count(result.rows_certified)
     return [f"{read}; {proven} with a proof from the update itself (certified), so the attacker knows they are right."]
 
 
+def _grouped(summary: ReadRows) -> list[str]:
+    """Whose rows they are: only a group column says that."""
+    group = summary.dataset.group
+    return [f"Whose row is whose is said by the column {group}: several rows can be one person's."] if group else []
+
+
 _DESCRIBED = {
     "dataset": "table {}",
     "model": "model {}",
     "protocol": "protocol {}",
-    "people": "{} people",
+    "people": "{} aligned rows",
     "batches": "{} batches",
     "attack": "attack {}",
     "attack_point": "attack point {}",

@@ -1,0 +1,132 @@
+"""What to do next: a few steps that follow from what was found, and from what is not known."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from dataclasses import dataclass
+
+from seepage._core import Outcome
+from seepage.report.leaks import leaks_of
+from seepage.report.level import Level
+from seepage.report.section import Section
+from seepage.report.sections.property_verdict import verdict as property_verdict
+from seepage.report.sections.training_verdict import verdict as training_verdict
+from seepage.report.sections.verdict import verdict as rows_verdict
+from seepage.report.settings import values_of
+from seepage.report.worth import worthless
+from seepage.results.property import PropertySummary
+from seepage.results.rows import RowsSummary
+from seepage.results.summary import Summary
+from seepage.results.training import TrainingSummary
+from seepage.results.vertical import VerticalSummary
+
+FEW = 10  # trials, below which more of them come before anything else
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to do, and the command that does it, if there is one."""
+
+    sentence: str
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class NextSteps:
+    """What to do, the most urgent first."""
+
+    steps: tuple[Step, ...]
+
+
+def next_steps(summary: Summary) -> NextSteps:
+    """What follows from a summary."""
+    level = _level(summary)
+    steps = [*_unknown(summary, level), *_found(summary, level), *_limit(summary)]
+    return NextSteps(tuple(steps))
+
+
+def _level(summary: Summary) -> Level:
+    if isinstance(summary, PropertySummary):
+        return property_verdict(summary).level
+    if isinstance(summary, TrainingSummary):
+        return training_verdict(summary).level
+    assert isinstance(summary, RowsSummary | VerticalSummary)
+    return rows_verdict(summary).level
+
+
+def _unknown(summary: Summary, level: Level) -> list[Step]:
+    """What must be measured before anything can be said."""
+    steps = []
+    states = Counter(entry.state for entry in summary.not_run)
+    if summary.unfinished or states["missing"]:
+        again = f"{summary.command} --out {shlex.quote(summary.path)}" if summary.path and summary.command else ""
+        steps.append(Step("Let the run finish: what is there is kept, and the same command goes on.", again))
+    if states["crashed"]:
+        steps.append(Step("Look into the folder errors of the run, and start it again: what broke is tried once more."))
+    if isinstance(summary, RowsSummary) and worthless(summary):
+        steps.append(Step("Train the model until it is worth something (--exposure), and audit it then."))
+    if level in (Level.INCOMPLETE, Level.NOT_FOUND) and _spent(summary):
+        steps.append(
+            Step("Give attacks that ran out of their budget more of it: their options are steps and restarts.")
+        )
+    if isinstance(summary, PropertySummary) and level is Level.INCOMPLETE:
+        steps.append(Step("Read more target models (--models-per-class): few leave a wide interval."))
+    fewest = min((cell.trials for cell in summary.cells), default=0)
+    if level is not Level.LEAKS and 0 < fewest < FEW and values_of(summary, "trials"):
+        steps.append(Step(f"Raise the number of trials (--trials): some settings have only {fewest}."))
+    return steps
+
+
+def _spent(summary: Summary) -> bool:
+    if not isinstance(summary, RowsSummary | VerticalSummary):
+        return False
+    return any(leak.result.outcome == Outcome.BUDGET_SPENT.code for leak in leaks_of(summary))
+
+
+def _found(summary: Summary, level: Level) -> list[Step]:
+    """What to change where something leaks, and what to try where nothing was found."""
+    if level not in (Level.LEAKS, Level.SOME):
+        stronger = "Try other attacks before you rely on it: nothing found is no proof."
+        listed = {"training": "", "property": "seepage readers list"}.get(summary.study, "seepage attacks list")
+        return [Step(stronger, listed)]
+    if isinstance(summary, TrainingSummary):
+        return [Step("Do not call the messages private: settle by contract who may hold them, or do not send them.")]
+    if isinstance(summary, PropertySummary):
+        return [
+            Step("Do not hand out models whose owners' shares are secret, or balance the rows they are trained on."),
+            Step("See what a defence is worth here, and what it costs.", "seepage defenses list"),
+        ]
+    tested = [spec for spec in values_of(summary, "defenses") if isinstance(spec, list)]
+    defended = any(entry != "none" for spec in tested for entry in spec)
+    steps = [Step("Do not send these updates as they are to a party that must not see the rows.")]
+    if defended:
+        steps.append(Step("Compare the choices under “Which settings are safer”, and look at what each is worth."))
+    else:
+        steps.append(Step("Audit a defence beside what you have, and look at what it costs.", _with_defences(summary)))
+    return steps
+
+
+def _with_defences(summary: Summary) -> str:
+    """The same audit with defences beside none; a plan has its own file."""
+    if not summary.command or "--plan" in summary.command:
+        return "seepage defenses list"
+    return f"{summary.command} --defense none,dp_sgd:noise=1"
+
+
+def _limit(summary: Summary) -> list[Step]:
+    """A gate, so that it stays as it is."""
+    if not summary.cells or not summary.path:
+        return []
+    judged = "--max-emr 0" if any("emr" in cell.judged for cell in summary.cells) else "--max-gain 0.05"
+    return [
+        Step(
+            "Put a limit into your build, so that nobody makes it worse unseen.",
+            f"seepage gate --run {shlex.quote(summary.path)} {judged}",
+        )
+    ]
+
+
+SECTION = Section(
+    name="next_steps", title="What to do next", short="What to do next", studies=(Summary,), place=12, view=next_steps
+)
