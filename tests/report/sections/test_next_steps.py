@@ -22,7 +22,7 @@ def test_every_study_has_a_short_list(study: str) -> None:
 def test_a_leak_leads_to_a_defence_and_a_limit() -> None:
     told = steps(a_summary(path="runs/my run", settings={"defenses": ["none"]}))
     assert "seepage audit --data clinic --batch-size 1,8,32 --seed 7 --defense none,dp_sgd:noise=1" in told
-    assert "seepage gate --run 'runs/my run' --max-emr 0" in told
+    assert "seepage gate --run 'runs/my run' --max-exact 0" in told
     assert "Which settings are safer" in steps(a_summary(settings={"defenses": ["none", "top_k:share=0.1"]}))
 
 

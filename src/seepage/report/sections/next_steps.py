@@ -118,7 +118,7 @@ def _limit(summary: Summary) -> list[Step]:
     """A gate, so that it stays as it is."""
     if not summary.cells or not summary.path:
         return []
-    judged = "--max-emr 0" if any("emr" in cell.judged for cell in summary.cells) else "--max-gain 0.05"
+    judged = "--max-exact 0" if any("exact" in cell.judged for cell in summary.cells) else "--max-gain 0.05"
     return [
         Step(
             "Put a limit into your build, so that nobody makes it worse unseen.",
