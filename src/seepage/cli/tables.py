@@ -67,7 +67,7 @@ def print_short(seen: Overview) -> None:
     left = [each for each in seen.columns if each.use.startswith("left out")]
     groups: dict[str, Iterable[str]] = {
         "left out": (f"{each.name} ({each.use.removeprefix('left out: ')})" for each in left),
-        "read as": (f"{each.name} {_reading(each)}" for each in seen.columns if each.remarkable and each not in left),
+        "read as": (f"{each.name} {_reading(each)}" for each in seen.columns if each.remarkable),
         "filled": (f"{each.name} {each.missing:,} with {each.filled}" for each in seen.columns if each.filled),
     }
     for word, entries in groups.items():

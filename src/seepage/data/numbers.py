@@ -63,5 +63,4 @@ def has_long_ungrouped(text: pl.Series) -> bool:
 
 def has_leading_zero(text: pl.Series) -> bool:
     """Whether a cell is digits with a zero before others: 01234 is a code, not a number."""
-    zeros = text.filter(text.str.starts_with("0"))
-    return bool(zeros.str.contains(r"^0\d+$").any())
+    return bool(text.str.contains(r"^0\d+$").any())

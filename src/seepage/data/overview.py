@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -22,7 +22,7 @@ class ColumnView:
         shapes: what cells look like, with 9 for digits and a for letters.
         use: what is done with it.
         filled: what an empty cell becomes; empty if there is none.
-        remarkable: a person should see it before an audit starts.
+        remarkable: it is used, but not read as any reader would.
     """
 
     name: str
@@ -81,7 +81,11 @@ def overview_of(
     labelled = frame.filter(pl.col(target).is_not_null()) if target else frame
     unlabelled = frame.height - labelled.height
     by_name = {reading.name: reading for reading in readings}
-    views = tuple(_view(labelled[each], written[each], schema, by_name) for each in frame.columns)
+    inputs = {column.name: column for column in schema.columns}
+    views = tuple(
+        _view(values, written[values.name], schema, inputs.get(values.name), by_name.get(values.name))
+        for values in labelled.get_columns()
+    )
     if unlabelled:
         have, are = ("has", "is") if unlabelled == 1 else ("have", "are")
         notes += (f"{unlabelled:,} of {frame.height:,} rows {have} no target ({target}) and {are} left out.",)
@@ -92,10 +96,10 @@ def overview_of(
     )  # fmt: skip
 
 
-def _view(values: pl.Series, written: pl.Series, schema: Schema, readings: Mapping[str, Reading]) -> ColumnView:
+def _view(
+    values: pl.Series, written: pl.Series, schema: Schema, column: Column | None, reading: Reading | None
+) -> ColumnView:
     name = values.name
-    reading = readings.get(name)
-    column = next((each for each in schema.columns if each.name == name), None)
     missing = values.null_count()
     filled = _filled(values, column) if column and missing else ""
     use, out = _use(name, schema, column, reading)
@@ -110,7 +114,7 @@ def _view(values: pl.Series, written: pl.Series, schema: Schema, readings: Mappi
         shapes=shapes(written),
         use=use,
         filled=filled,
-        remarkable=out or bool(filled) or bool(reading and (reading.unit or reading.word)),
+        remarkable=not out and bool(reading and (reading.unit or reading.word)),
     )
 
 

@@ -17,6 +17,7 @@ _STANDS_FOR_NOTHING = frozenset(
 _POSTCODE = re.compile(
     r"(^|[_\s.-])(zip|zip_?code|plz|postleitzahl|post_?code|postal_?code|code_postal)([_\s.-]|$)", re.I
 )
+_MAYBE_GROUPED = re.compile(r"[+-]?(?:[1-9]\d{0,2}\.\d{3}|\d+)")
 _MOSTLY, FEW, _SAMPLE = 0.8, 20, 256
 
 
@@ -35,20 +36,19 @@ def read_postcodes(series: pl.Series) -> Reading:
 
 def read_plain_numbers(text: pl.Series, numbers: pl.Series, evidence: Evidence) -> Reading:
     """Text that any reader takes for numbers: look whether it is something else that only looks so."""
-    stripped = text.str.strip_chars()
-    if has_leading_zero(stripped):
-        return Reading(values=as_categories(stripped), read_as="category", why="leading zeros", word="category")
+    if has_leading_zero(text):
+        return Reading(values=as_categories(text), read_as="category", why="leading zeros", word="category")
     if numbers.dtype == pl.Int64:
         if is_postcode(numbers):
             return read_postcodes(numbers)
         if bool(numbers.drop_nulls().is_between(1592_01_01, 2199_12_31).all()) and numbers.drop_nulls().n_unique() > 2:
-            moments = dates_in(stripped)
+            moments = dates_in(text)
             if moments is not None:
                 return read_moments(moments, "eight digits that are dates")
         return Reading(values=numbers, read_as="number", why="all numbers")
-    head = stripped.drop_nulls().head(_SAMPLE)
-    if numbers_in(head, "decimal_comma").null_count() == 0 and _differ(stripped):
-        return _styled(stripped, stripped, set(STYLES), evidence)
+    head = text.drop_nulls().head(_SAMPLE).to_list()  # most decimals show themselves at once
+    if all(_MAYBE_GROUPED.fullmatch(cell) for cell in head) and _differ(text):
+        return _styled(text, text, set(STYLES), evidence)
     return Reading(values=numbers, read_as="number", why="all numbers", style="decimal_point")
 
 

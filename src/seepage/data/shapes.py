@@ -8,7 +8,7 @@ from collections import Counter
 import polars as pl
 
 _LONG = 14
-_SAMPLE = 500
+_SAMPLE = 40
 
 
 def shape(cell: str) -> str:
