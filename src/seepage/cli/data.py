@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -141,19 +142,24 @@ app.command("check", cls=GroupedCommand)(
 )
 
 
+def _listed(given: Iterable[str]) -> tuple[str, ...]:
+    """Names separated by commas, as every audit takes them; the option may be repeated as well."""
+    return tuple(name.strip() for each in given for name in each.split(",") if name.strip())
+
+
 @app.command()
 def schema(
     table: Annotated[str, typer.Argument(help="A CSV, Excel or Parquet file, or the name of a data set.")],
     target: Annotated[str | None, typer.Option(help="The column to predict; a named data set has one.")] = None,
     task: Annotated[TaskName | None, typer.Option(help="Guessed when not given.")] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="A column to leave out; may be repeated.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Columns to leave out, separated by commas.")] = None,
     read_as: Annotated[
         list[str] | None, typer.Option("--as", help="How to read a column: name=category, for instance.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the schema to this TOML file.")] = None,
 ) -> None:
     """Print or write the schema of a table."""
-    values = {"data": table, "target": target, "task": task.value if task else None, "drop": tuple(drop or ())}
+    values = {"data": table, "target": target, "task": task.value if task else None, "drop": _listed(drop or ())}
     found = _schema_of({**values, "read_as": pairs("--as", read_as or [])})
     if out is None:
         typer.echo(found.to_toml(), nl=False)
