@@ -384,6 +384,12 @@ NUMBERS = [
         expected={"x": [5, None, 7, None, None, 9, None], "ward": ["a", None, "b"]},
         write=text(),
     ),
+    Messy(
+        name="numbers that no integer holds",
+        cells={"x": ["99999999999999999999", "5"], **AGE},
+        expected={"x": ["1e+20", "5.0"], **AGES},
+        write=text(),
+    ),
     Messy(name="NaN alone", cells={"x": ["5", "nan", "7", "8"]}, expected={"x": [5, None, 7, 8]}, write=text()),
     Messy(
         name="a few cells that are no numbers",

@@ -68,6 +68,14 @@ def test_workbooks_that_are_none(content: bytes, words: str, tmp_path: Path) -> 
     assert "\n" not in str(caught.value)
 
 
+def test_a_workbook_that_cannot_be_unpacked(tmp_path: Path) -> None:
+    content = bytearray(workbook({"t": [["a", "b"], *([row, row * row] for row in range(500))]}))
+    middle = len(content) // 2
+    content[middle : middle + 40] = bytes(range(200, 240))
+    with pytest.raises(InputError, match="not an Excel workbook"):
+        read_raw(written(tmp_path, "t.xlsx", bytes(content)))
+
+
 def with_sheet(folder: Path, old: str, new: str) -> Path:
     """A workbook whose sheet was changed by hand."""
     path = written(folder, "t.xlsx", workbook({"t": [["a", "b"], [1, 2], [3, 4]]}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -147,7 +148,7 @@ def _check_size(path: Path) -> None:
                         f"A sheet of {path} spans {span.rows:,} rows x {span.columns:,} columns; save the part that is "
                         "the table as CSV."
                     )
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError):
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
         raise InputError(f"{path} is not an Excel workbook: it is damaged or of another format.") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {(error.strerror or 'it is damaged').lower()}.") from None

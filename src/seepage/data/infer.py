@@ -187,7 +187,7 @@ def infer_target(series: pl.Series, task: LearningTask | None) -> Target:
 
 def as_text(series: pl.Series) -> pl.Series:
     """Categories as text: 1.0 and 1 are the same category, spaces at the ends do not count."""
-    if series.dtype.is_float() and is_whole(series):
+    if series.dtype.is_float() and is_whole(series) and bool((series.drop_nulls().abs() < 2**63).all()):
         series = series.cast(pl.Int64)
     if series.dtype == pl.Boolean:
         return series.replace_strict({True: "true", False: "false"}, return_dtype=pl.String)
