@@ -33,10 +33,17 @@ console = Console(width=None if sys.stdout.isatty() else 160)  # a pipe has no e
 errors = Console(stderr=True)
 
 
-class ProgressBars:
-    """One bar per piece of work, on stderr, only on a terminal."""
+EVERY = 30.0  # seconds between lines where there is no terminal
 
-    def __init__(self) -> None:
+
+class ProgressBars:
+    """One bar per piece of work, on stderr. Where that is no terminal: one line every half minute.
+
+    Args:
+        expected: seconds that all of it is estimated to take.
+    """
+
+    def __init__(self, expected: float | None = None) -> None:
         self._bars = Progress(
             TextColumn("{task.description}"),
             TextColumn("{task.fields[note]}", style="dim"),
@@ -49,9 +56,13 @@ class ProgressBars:
         )
         self._tasks: dict[str, TaskID] = {}
         self._shown: dict[str, float] = {}
+        self._expected = expected
+        self._begun = self._told = time.monotonic()
 
     def __enter__(self) -> ProgressBars:
         self._bars.start()
+        if self._expected is not None:
+            self._tasks[_ALL] = self._bars.add_task(_ALL, total=round(self._expected), note="seconds, an estimate")
         return self
 
     def __exit__(
@@ -61,6 +72,9 @@ class ProgressBars:
 
     def __call__(self, label: str, done: int, total: int, note: str = "") -> None:
         now = time.monotonic()
+        if not errors.is_terminal:
+            self._line(now, label, done, total, note)
+            return
         if done < total and not note and now - self._shown.get(label, 0.0) < 0.1:  # a step may take a millisecond
             return
         self._shown[label] = now
@@ -69,6 +83,27 @@ class ProgressBars:
         self._bars.update(self._tasks[label], completed=done, total=total)
         if note:
             self._bars.update(self._tasks[label], note=note)
+        if self._expected is not None:
+            self._bars.update(self._tasks[_ALL], completed=min(round(now - self._begun), round(self._expected)))
+
+    def _line(self, now: float, label: str, done: int, total: int, note: str) -> None:
+        """A line now and then, for logs."""
+        if now - self._told < EVERY:
+            return
+        self._told = now
+        taken = now - self._begun
+        of = "" if self._expected is None else f" of about {_span(max(self._expected, taken))}"
+        noted = f" ({note})" if note else ""
+        errors.print(
+            f"{_span(taken)}{of}: {label}{noted}, {done} of {total}", highlight=False, soft_wrap=True, markup=False
+        )
+
+
+_ALL = "in all"
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def print_summary(summary: Summary) -> None:

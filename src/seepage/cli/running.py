@@ -57,10 +57,12 @@ def open_and_run(
     where: Where,
     *,
     strict: bool,
+    expected: float | None = None,
 ) -> Summary:
     """Run a plan with progress bars; its notes are told first. Returns the summary; the report is written.
 
-    With ``strict`` nothing is run if a part cannot be; else that is told at the end.
+    With ``strict`` nothing is run if a part cannot be; else that is told at the end. ``expected`` seconds are told
+    beside the time that went by.
     """
     from seepage.cli.console import ProgressBars
     from seepage.cli.tables import print_short
@@ -74,7 +76,7 @@ def open_and_run(
             print_short(seen)
         for note in dict.fromkeys(note for source in sources for note in source.notes):
             typer.echo(f"note: {note}", err=True)
-        bars = stack.enter_context(ProgressBars())
+        bars = stack.enter_context(ProgressBars(expected))
         try:
             summary = run(
                 plan, out=folder, command=command, sources=sources, backend=backend, strict=strict, progress=bars

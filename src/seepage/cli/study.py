@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from pydantic import Field
 
 from seepage._core import InputError
 from seepage._core.option import MAIN, RUNNING, Option
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from seepage.studies.study import Opened
 
 
+MINUTES = 5.0  # that an audit of rows may take, if nothing else is said
+FITTED = ("batch_sizes", "exposure", "trials", "attacks")  # what is chosen so that it does
+
+
 class RunOptions(Where):
     """Options of a run that are no settings: they change no number."""
 
@@ -35,6 +40,25 @@ class RunOptions(Where):
     ] = False
 
 
+class RowsRunOptions(RunOptions):
+    """How long an audit of rows may take: what is not given is chosen so that it ends in time."""
+
+    minutes: Annotated[
+        float | None,
+        Field(gt=0),
+        Option(
+            help="About how long it may take; 5 if not given. Passes, trials and attack budgets are fitted.",
+            group=RUNNING,
+        ),
+    ] = None
+    thorough: Annotated[
+        bool, Option(help="Everything as it is by default, however long that takes; nothing is fitted.", group=RUNNING)
+    ] = False
+
+
+RUN_OPTIONS: dict[str, type[RunOptions]] = {"rows": RowsRunOptions}
+
+
 def study_command(study: str, about: str) -> Callable[..., None]:
     """The command of a study, with its options, those about the table and those of the run."""
 
@@ -42,10 +66,11 @@ def study_command(study: str, about: str) -> Callable[..., None]:
         if context.invoked_subcommand is not None:
             _check_no_options(context)
             return
-        how, settings = split(typed, RunOptions)
-        run_study(study, settings, checked(RunOptions, how))
+        how, settings = split(typed, options)
+        run_study(study, settings, checked(options, how))
 
-    return make_command({**Request.model_fields, **SETTINGS[study].model_fields, **RunOptions.model_fields}, about, run)
+    options = RUN_OPTIONS.get(study, RunOptions)
+    return make_command({**Request.model_fields, **SETTINGS[study].model_fields, **options.model_fields}, about, run)
 
 
 def _check_no_options(context: typer.Context) -> None:
@@ -74,9 +99,44 @@ def run_study(study: str, typed: Typed, how: RunOptions) -> None:
     with quiet_about_left_out():
         sources = open_sources(made)
     folder = run_folder(how.out, f"{sources[0].name}-{how.plan.stem if how.plan else made.study.name}")
+    expected = None
+    if isinstance(how, RowsRunOptions):
+        made, values, expected = _planned(made, values, typed, sources[0], how, folder)
     command = _command(made, values, sources[0])
-    summary = open_and_run(made, sources, folder, command, how, strict=how.plan is None)
+    summary = open_and_run(made, sources, folder, command, how, strict=how.plan is None, expected=expected)
     finish(summary, folder, how.as_json)
+
+
+def _planned(
+    plan: Plan, values: Typed, typed: Typed, source: Opened, how: RowsRunOptions, folder: Path
+) -> tuple[Plan, Typed, float | None]:
+    """The plan with what was left open chosen so that it ends in time, and the seconds that are expected."""
+    from seepage.cli.console import ProgressBars
+    from seepage.results import Run
+    from seepage.runs import make_plan
+    from seepage.studies.rows.fitting import fitted
+
+    if how.thorough and how.minutes is not None:
+        raise InputError("With --thorough nothing is fitted, so --minutes would have no effect; leave one of them out.")
+    if how.plan is not None and (how.thorough or how.minutes is not None):
+        raise InputError(
+            "A plan says all of what is run: --thorough and --minutes would have no effect; leave them out."
+        )
+    if how.plan is not None or how.thorough or all(name in typed for name in FITTED):
+        return plan, values, None
+    if (folder / "run.json").exists():  # what was chosen when the run was begun
+        stored = Run(folder).head().get("settings")
+        found = stored if isinstance(stored, dict) else {}
+        values = values | {name: found[name] for name in FITTED if name not in typed and found.get(name) is not None}
+        return make_plan(values), values, None
+    minutes = how.minutes or MINUTES
+    with ProgressBars() as bars:
+        chosen = fitted(source, plan.variants[0].settings, set(typed), 60 * minutes, progress=bars)  # type: ignore[arg-type]
+    for line in chosen.lines:
+        typer.echo(line, err=True)
+    found = chosen.settings.model_dump(include=set(FITTED))
+    values = values | {name: value for name, value in found.items() if name not in typed and value is not None}
+    return make_plan(values), values, chosen.seconds
 
 
 def _check_at_once(study: str, typed: Typed, how: RunOptions) -> None:

@@ -19,7 +19,10 @@ def command_line(plan: Plan) -> str:
     if len(plan.variants) > 1:
         return shlex.join([*words, "--plan", "PLAN"])
     request, settings = plan.variants[0].request, plan.variants[0].settings
-    return shlex.join([*words, *_typed(request), *_typed(settings)])
+    said = [*_typed(request), *_typed(settings)]
+    open_ended = plan.study.name == "rows" and not {"--exposure", "--trials", "--attacks", "--batch-size"} <= set(said)
+    # What is not said would be chosen anew, to fit the time.
+    return shlex.join([*words, *said, *(["--thorough"] if open_ended else [])])
 
 
 def _typed(said: BaseModel) -> list[str]:

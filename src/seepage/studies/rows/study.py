@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from seepage._core import Streams, silent
 from seepage.data.request import Request
 from seepage.data.source import Source, open_source
 from seepage.federation.exposure import milestone
@@ -17,17 +15,16 @@ from seepage.results import RowsCell
 from seepage.results.assembling import assemble
 from seepage.results.rows import RowsSummary
 from seepage.studies.parts import check_model
+from seepage.studies.rows.cost import attack_cost, first_update, round_seconds
 from seepage.studies.rows.explain import explain, ranks_of
-from seepage.studies.rows.making import is_exposure, make_protocol, model_of, train
+from seepage.studies.rows.making import is_exposure, model_of
 from seepage.studies.rows.running import RowsChoice, rounds_of, run_choice
 from seepage.studies.rows.settings import RowsSettings
 from seepage.studies.strength import with_strength
 from seepage.studies.study import Found, Gathered, Probe, Work
-from seepage.studies.trying import tried
 
 EXPLAINED = 12  # variants of which it is counted what can work; more would be a page of its own
 AUTOMATIC = ("initialized", "25%", "50%", "75%", "final")  # what `auto` stands for
-ROUNDS = 20  # of training that are tried
 _NAMES = {"fedsgd": "FedSGD", "fedavg": "FedAvg"}
 
 
@@ -75,10 +72,11 @@ class Rows:
 
     def try_one(self, source: Source, settings: RowsSettings, choice: RowsChoice, probe: Probe) -> float:
         if probe.trains:
-            return _one_round(source, settings, choice)
-        changes: dict[str, Any] = {"trials": 1, "exposure": 0.0, "attack_points": ("initialized",), "reveal": False}
-        one = settings.model_copy(update={"attacks": (probe.kind[-1],), **changes})
-        return float(sum(record.seconds for record in tried(self, source, one, choice).records))
+            return round_seconds(source, settings, choice)
+        name = str(probe.kind[-1])
+        cost = attack_cost(name, settings, first_update(source, settings, choice))
+        attack = registry.make("attack", name, "rows", settings.attack_options)
+        return cost.seconds(attack, settings.trials) / settings.trials
 
     def places(self, settings: RowsSettings, choice: RowsChoice) -> list[tuple[object, ...]]:
         points = [f"{float(point):g}" if is_exposure(point) else point for point in _point_names(settings)]
@@ -133,20 +131,6 @@ def _point_names(settings: RowsSettings) -> tuple[str, ...]:
 
 def _points(settings: RowsSettings) -> int:
     return len(_point_names(settings))
-
-
-def _one_round(source: Source, settings: RowsSettings, choice: RowsChoice) -> float:
-    """Seconds of processor time for a round of training: what so many rounds take longer than one."""
-    rounds = rounds_of(source, settings, choice.batch_size)[0]
-    few, exposure = min(ROUNDS, rounds), make_protocol(settings, choice.batch_size).exposure
-    taken = []
-    for share in (0.0, few / rounds):
-        changed = settings.model_copy(update={"exposure": share * exposure, "attack_points": ("initialized",)})
-        begin = time.process_time()
-        streams = Streams(settings.seed)
-        train(source, changed, choice.model, choice.defense, choice.batch_size, streams, silent)
-        taken.append(time.process_time() - begin)
-    return max(0.0, taken[1] - taken[0]) / few
 
 
 def _defences_left_out(defended: Sequence[str]) -> str:
