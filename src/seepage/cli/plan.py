@@ -52,11 +52,12 @@ def show(
     from seepage.cli.console import ProgressBars, console
     from seepage.runs.backends import cores
     from seepage.runs.probe import estimate, impossible
+    from seepage.runs.threads import own_threads
 
     made, sources = _opened(path)
     wrong = impossible(made, sources)
     amount = jobs or cores()
-    with ProgressBars() as bars:
+    with ProgressBars() as bars, own_threads():
         cost = estimate(made, sources, limit=probe, skip=wrong, progress=bars) if probe > 0 else None
     memory = cost.memory * min(amount, max(cost.tasks, 1)) if cost else None
     tried = f"{cost.tried} of {cost.kinds} kinds of work" if cost else "nothing"

@@ -114,6 +114,7 @@ def _planned(
     from seepage.cli.console import ProgressBars
     from seepage.results import Run
     from seepage.runs import make_plan
+    from seepage.runs.threads import own_threads
     from seepage.studies.rows.fitting import fitted
 
     if how.thorough and how.minutes is not None:
@@ -130,7 +131,7 @@ def _planned(
         values = values | {name: found[name] for name in FITTED if name not in typed and found.get(name) is not None}
         return make_plan(values), values, None
     minutes = how.minutes or MINUTES
-    with ProgressBars() as bars:
+    with ProgressBars() as bars, own_threads():
         chosen = fitted(source, plan.variants[0].settings, set(typed), 60 * minutes, progress=bars)  # type: ignore[arg-type]
     for line in chosen.lines:
         typer.echo(line, err=True)

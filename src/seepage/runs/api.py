@@ -27,6 +27,7 @@ from seepage.runs.plan import Plan, make_plan
 from seepage.runs.signature import described, with_options
 from seepage.runs.sweep import run_here, run_plan
 from seepage.runs.task import Memory, versions
+from seepage.runs.threads import own_threads
 from seepage.runs.words import command_line
 from seepage.studies.study import Opened
 
@@ -125,7 +126,8 @@ def run(
         folder.write(OUTLINE, outline_of(plan, opened, _head_of(plan, opened, out, command, folder)).model_dump_json())
     memory = Memory()
     if backend is None:
-        finished, memory = run_here(plan, folder, opened, progress, strict=strict)
+        with own_threads():
+            finished, memory = run_here(plan, folder, opened, progress, strict=strict)
     elif folder is None:
         raise InputError("Workers need a run folder to write to: say where with --out.")
     else:
