@@ -7,16 +7,19 @@ import pytest
 from seepage.plans import registry
 from seepage.runs import command_line, make_plan, open_sources
 from seepage.studies.rows import fitting
-from seepage.studies.rows.cost import AttackCost, attack_cost, first_update, phases
+from seepage.studies.rows.cost import AttackCost, PhaseCost, attack_cost, first_update
 from seepage.studies.rows.fitting import Fitted, fitted
 from seepage.studies.rows.settings import RowsSettings
+
+PHASE = PhaseCost(("steps", "restarts"), 0.001, 1e-4)
+COST = AttackCost(0.01, (PHASE,))
 
 
 @pytest.fixture(autouse=True)
 def _known_costs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A round of a hundredth of a second, and an optimiser of 0.1 ms for a step of a restart: machines differ."""
     monkeypatch.setattr(fitting, "round_seconds", lambda *_: 0.01)
-    monkeypatch.setattr(fitting, "attack_cost", lambda *_: AttackCost(0.01, 0.001, 1e-4))
+    monkeypatch.setattr(fitting, "attack_cost", lambda *_: COST)
     monkeypatch.setattr(fitting, "first_update", lambda *_: None)
 
 
@@ -73,11 +76,9 @@ def test_a_command_that_repeats_a_run_does_not_plan_it_anew() -> None:
 
 
 def test_what_optimisers_cost_grows_with_their_budget() -> None:
-    cost = AttackCost(1.0, 0.01, 0.001)
     small = registry.make("attack", "fast:steps=100:restarts=2", "rows")
     large = registry.make("attack", "fast:steps=200:restarts=4", "rows")
-    assert phases(small) == [(100, 2)]
-    assert cost.seconds(large, 3) > 1.5 * cost.seconds(small, 3) > 0
+    assert COST.seconds(large, 3) > 1.5 * COST.seconds(small, 3) > 0
 
 
 def test_an_attack_that_reads_everything_costs_no_steps() -> None:
@@ -87,7 +88,7 @@ def test_an_attack_that_reads_everything_costs_no_steps() -> None:
     update = first_update(source, settings, plan.study.choices(settings)[0])  # type: ignore[arg-type]
     cost = attack_cost("exact", settings, update)
     assert cost.fixed > 0
-    assert (cost.step, cost.share) == (0.0, 0.0)
+    assert cost.phases == ()
     wide = make_plan({"data": "clinic", "batch_sizes": (64,), "trials": 1})
     update = first_update(source, settings, wide.study.choices(wide.variants[0].settings)[0])  # type: ignore[arg-type]
-    assert attack_cost("fast", settings, update).share > 0
+    assert attack_cost("fast", settings, update).phases[0].share > 0

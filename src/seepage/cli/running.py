@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -140,8 +141,8 @@ def run_folder(out: str, stem: str) -> Path:
     """The run folder: the one asked for, or a new one below runs/ named after the run and the time."""
     if out != "auto":
         return Path(out)
-    base = Path("runs") / f"{stem}-{datetime.datetime.now():%Y%m%d-%H%M%S}"
-    folder, number = base, 2
+    base = Path("runs") / f"{stem}-{datetime.datetime.now():%Y%m%d-%H%M%S}-{os.getpid() % 10_000:04}"
+    folder, number = base, 2  # two that start in the same second are told apart by their processes
     while folder.exists():
         folder, number = base.with_name(f"{base.name}-{number}"), number + 1
     return folder

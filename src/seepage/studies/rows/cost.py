@@ -32,33 +32,34 @@ FEWER = {"turns": 1}
 
 
 @dataclass(frozen=True)
-class AttackCost:
-    """Seconds of an attack on some updates at once.
+class PhaseCost:
+    """Seconds of one optimisation of an attack.
 
     Args:
-        fixed: for every update, whatever the budget.
+        phase: the options that are its steps and restarts.
         step: for a step, whatever the restarts and updates: the cost of starting operations.
         share: for a step of one restart of one update.
     """
 
-    fixed: float
+    phase: tuple[str, str]
     step: float = 0.0
     share: float = 0.0
 
     def seconds(self, attack: Any, updates: int) -> float:
+        steps, restarts = (getattr(attack, name) for name in self.phase)
+        return float(LATER * steps * (self.step + self.share * restarts * updates))
+
+
+@dataclass(frozen=True)
+class AttackCost:
+    """Seconds of an attack on some updates at once: for every update whatever the budget, and of its optimisations."""
+
+    fixed: float
+    phases: tuple[PhaseCost, ...] = ()
+
+    def seconds(self, attack: Any, updates: int) -> float:
         """Of an attack with its own budget."""
-        return self.fixed * updates + LATER * sum(
-            steps * (self.step + self.share * restarts * updates) for steps, restarts in phases(attack)
-        )
-
-
-def phases(attack: Any) -> list[tuple[int, int]]:
-    """Steps and restarts of every optimisation in an attack; none for one that does not optimise."""
-    return [
-        (getattr(attack, steps), getattr(attack, restarts))
-        for steps, restarts in PHASES
-        if hasattr(attack, steps) and hasattr(attack, restarts)
-    ]
+        return self.fixed * updates + sum(phase.seconds(attack, updates) for phase in self.phases)
 
 
 def round_seconds(source: Source, settings: RowsSettings, choice: RowsChoice) -> float:
@@ -87,41 +88,52 @@ def first_update(source: Source, settings: RowsSettings, choice: RowsChoice) -> 
 def attack_cost(name: str, settings: RowsSettings, observation: Observation) -> AttackCost:
     """What an attack on such updates costs; a few seconds of trying, whatever its budget."""
     attack = registry.make("attack", name, "rows", settings.attack_options)
-    kinds = phases(attack)
-    if not kinds:
-        return AttackCost(_timed(attack, [observation])[0])
-    _timed(_cut(attack, 2, 1), [observation])  # the first call of anything is slower
-    first, everything = _timed(_cut(attack, STEPS, RESTARTS), [observation])
+    phases = [phase for phase in PHASES if all(hasattr(attack, option) for option in phase)]
+    if not phases:
+        return AttackCost(_timed(attack, observation)[0])
+    small = _cut(attack, phases)
+    _timed(_budget(small, phases[0], 2, 1), observation)  # the first call of anything is slower
+    first, everything = _timed(small, observation)
     if everything:  # read by algebra: no step is needed
         return AttackCost(first)
-    few = _step(attack, RESTARTS, first, observation) / len(kinds)
-    most = max(restarts for _, restarts in kinds)
-    widest = next((many for many in (most, 8) if many <= most and many * few * MORE_STEPS < LONGEST), RESTARTS)
+    costs = tuple(_phase_cost(attack, small, phase, first, observation) for phase in phases)
+    steps = sum(STEPS * (cost.step + RESTARTS * cost.share) for cost in costs)
+    return AttackCost(max(first - steps, 0.0), costs)
+
+
+def _phase_cost(attack: Any, small: Any, phase: tuple[str, str], first: float, observation: Observation) -> PhaseCost:
+    """What a step costs with few restarts, and with as many as the attack has if that does not take long."""
+
+    def step(restarts: int, begin: float | None = None) -> float:
+        """Seconds of a step: what more of them take longer."""
+        short = _timed(_budget(small, phase, STEPS, restarts), observation)[0] if begin is None else begin
+        longer = _timed(_budget(small, phase, MORE_STEPS, restarts), observation)[0]
+        return max(longer - short, 0.0) / (MORE_STEPS - STEPS)
+
+    few, most = step(RESTARTS, first), getattr(attack, phase[1])
+    widest = next((many for many in (most, 8) if many <= most and many * few * MORE_STEPS < LONGEST), 0)
     if widest <= RESTARTS:
-        return AttackCost(max(first - STEPS * few * len(kinds), 0.0), 0.0, few / RESTARTS)
-    many = _step(attack, widest, _timed(_cut(attack, STEPS, widest), [observation])[0], observation) / len(kinds)
+        return PhaseCost(phase, 0.0, few / RESTARTS)
+    many = step(widest)
     share = min(max(many - few, 0.0) / (widest - RESTARTS), many / widest)
-    return AttackCost(max(first - STEPS * few * len(kinds), 0.0), many - share * widest, share)
+    return PhaseCost(phase, many - share * widest, share)
 
 
-def _step(attack: Any, restarts: int, first: float, observation: Observation) -> float:
-    """Seconds of a step in all phases with so many restarts: what more steps take longer than ``first``."""
-    longer, _ = _timed(_cut(attack, MORE_STEPS, restarts), [observation])
-    return max(longer - first, 0.0) / (MORE_STEPS - STEPS)
-
-
-def _cut(attack: Any, steps: int, restarts: int) -> Any:
+def _cut(attack: Any, phases: Sequence[tuple[str, str]]) -> Any:
     """The attack with a small budget in all its phases."""
-    changes = {name: value for name, value in FEWER.items() if hasattr(attack, name)}
-    for step, restart in PHASES:
-        if hasattr(attack, step) and hasattr(attack, restart):
-            changes |= {step: min(steps, getattr(attack, step)), restart: min(restarts, getattr(attack, restart))}
-    return replace(attack, **changes)
+    attack = replace(attack, **{name: value for name, value in FEWER.items() if hasattr(attack, name)})
+    for phase in phases:
+        attack = _budget(attack, phase, STEPS, RESTARTS)
+    return attack
 
 
-def _timed(attack: Any, observations: Sequence[Observation]) -> tuple[float, bool]:
+def _budget(attack: Any, phase: tuple[str, str], steps: int, restarts: int) -> Any:
+    return replace(attack, **dict(zip(phase, (steps, restarts), strict=True)))
+
+
+def _timed(attack: Any, observation: Observation) -> tuple[float, bool]:
     """Seconds, and whether everything was read."""
     begin = time.process_time()
-    claims = claims_of(attack, observations, Streams(0), silent)
+    claims = claims_of(attack, [observation], Streams(0), silent)
     taken = time.process_time() - begin
     return taken, all(claim.outcome is Outcome.OK for claim in claims)

@@ -26,8 +26,9 @@ LARGER = (32, 128)  # batches that a bare audit attacks too, where there is time
 TRAINING = (25.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.2, 0.1)  # passes over the rows
 # What attacks give up, one after the other: restarts hardly change what is read, and steps come last.
 LESS = (
-    ("restarts", 15), ("restarts", 10), ("trials", 6), ("restarts", 5), ("trials", 4), ("steps", 300), ("restarts", 3),
-    ("steps", 200), ("trials", 3), ("restarts", 1), ("steps", 100), ("trials", 2), ("steps", 50),
+    ("restarts", 15), ("restarts", 10), ("trials", 6), ("restarts", 5), ("trials", 4), ("starts", 5), ("steps", 300),
+    ("restarts", 3), ("start_steps", 150), ("steps", 200), ("trials", 3), ("restarts", 1), ("starts", 2),
+    ("steps", 100), ("start_steps", 50), ("trials", 2), ("steps", 50), ("start_steps", 20), ("steps", 20),
 )  # fmt: skip
 DECENT = 5  # of LESS that may be given up for another batch size; what is more would spoil the first
 SHARE = 0.8  # of the time that is planned with: estimates are no promises
