@@ -19,7 +19,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
+from rich.table import Column, Table
 
 from seepage.cli.counting import counted
 from seepage.report.words import spec
@@ -44,15 +44,18 @@ class ProgressBars:
     """
 
     def __init__(self, expected: float | None = None) -> None:
+        narrow = Column(no_wrap=True)
         self._bars = Progress(
-            TextColumn("{task.description}"),
-            TextColumn("{task.fields[note]}", style="dim"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
+            TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
+            TextColumn("{task.fields[note]}", style="dim", table_column=Column(no_wrap=True, overflow="ellipsis")),
+            BarColumn(bar_width=12, table_column=narrow),
+            MofNCompleteColumn(table_column=narrow),
+            TimeElapsedColumn(table_column=narrow),
+            TimeRemainingColumn(table_column=narrow),
             console=errors,
             disable=not errors.is_terminal,
+            transient=True,
+            expand=True,
         )
         self._tasks: dict[str, TaskID] = {}
         self._shown: dict[str, float] = {}
@@ -79,12 +82,19 @@ class ProgressBars:
             return
         self._shown[label] = now
         if label not in self._tasks or (done == 1 and total > 1):
+            self._hide_finished()
             self._tasks[label] = self._bars.add_task(label, total=total, note="")
         self._bars.update(self._tasks[label], completed=done, total=total)
         if note:
             self._bars.update(self._tasks[label], note=note)
         if self._expected is not None:
             self._bars.update(self._tasks[_ALL], completed=min(round(now - self._begun), round(self._expected)))
+
+    def _hide_finished(self) -> None:
+        """What has ended gives its line to what begins."""
+        for task in self._bars.tasks:
+            if task.finished and task.id != self._tasks.get(_ALL):
+                self._bars.update(task.id, visible=False)
 
     def _line(self, now: float, label: str, done: int, total: int, note: str) -> None:
         """A line now and then, for logs."""
@@ -100,6 +110,11 @@ class ProgressBars:
 
 
 _ALL = "in all"
+
+
+def tell(line: str) -> None:
+    """A line on stderr: wrapped between words on a terminal, whole in a pipe."""
+    errors.print(line, highlight=False, markup=False, soft_wrap=not errors.is_terminal)
 
 
 def _span(seconds: float) -> str:
@@ -159,11 +174,11 @@ def _read_table(cells: Sequence[RowsResult | VerticalResult]) -> Table:
     """What was read of rows; coordinates that are the same in all lines are not said."""
     names = list(dict.fromkeys(name for cell in cells for name in cell.place))
     varying = [name for name in names if len({cell.place[name] for cell in cells}) > 1 or name in _ALWAYS]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for name in varying:
-        table.add_column(_SHORT.get(name, name), justify="right" if name in _NUMBERS else "left")
+        table.add_column(_SHORT.get(name, name), justify="right" if name in _NUMBERS else "left", no_wrap=True)
     for heading in ("cells read", "best guess", "rows exact", "near", "guessed", "outcome"):
-        table.add_column(heading, justify="left" if heading == "outcome" else "right", no_wrap=True)
+        table.add_column(heading, justify="left" if heading == "outcome" else "right")
     for cell in cells:
         name, guess = cell.best_guess
         table.add_row(

@@ -111,7 +111,7 @@ def _planned(
     plan: Plan, values: Typed, typed: Typed, source: Opened, how: RowsRunOptions, folder: Path
 ) -> tuple[Plan, Typed, float | None]:
     """The plan with what was left open chosen so that it ends in time, and the seconds that are expected."""
-    from seepage.cli.console import ProgressBars
+    from seepage.cli.console import ProgressBars, tell
     from seepage.results import Run
     from seepage.runs import make_plan
     from seepage.runs.threads import own_threads
@@ -134,7 +134,7 @@ def _planned(
     with ProgressBars() as bars, own_threads():
         chosen = fitted(source, plan.variants[0].settings, set(typed), 60 * minutes, progress=bars)  # type: ignore[arg-type]
     for line in chosen.lines:
-        typer.echo(line, err=True)
+        tell(line)
     found = chosen.settings.model_dump(include=set(FITTED))
     values = values | {name: value for name, value in found.items() if name not in typed and value is not None}
     return make_plan(values), values, chosen.seconds

@@ -81,7 +81,7 @@ def estimate(
         for probe in plan.study.probes(sources[task.place], task.variant.settings, task.choice):
             key = (sources[task.place].name, *probe.kind)
             kinds.setdefault(key, _Kind(task, probe)).times += probe.times
-    begin = time.perf_counter()
+    begin, computed = time.perf_counter(), time.process_time()
     for number, kind in enumerate(kinds.values(), start=1):
         if number > 2 and time.perf_counter() - begin > limit:
             break
@@ -89,10 +89,12 @@ def estimate(
         kind.cost = plan.study.try_one(sources[task.place], task.variant.settings, task.choice, kind.probe)
         progress("trials", number, len(kinds))
     every = list(kinds.values())
+    taken, computed = time.perf_counter() - begin, time.process_time() - computed
+    busy = max(1.0, taken / computed) if taken > 1 and computed > 0 else 1.0  # others compute here too
     return Estimate(
         tasks=len(tasks),
         cells=sum(plan.study.cells(task.variant.settings, task.choice) for task in tasks),
-        seconds=sum(_total([kind for kind in every if kind.probe.trains is each]) for each in (True, False)),
+        seconds=busy * sum(_total([kind for kind in every if kind.probe.trains is each]) for each in (True, False)),
         memory=peak_memory() or 0,
         tried=sum(kind.cost is not None for kind in every),
         kinds=len(every),

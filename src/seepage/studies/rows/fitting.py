@@ -93,6 +93,7 @@ class _Prober:
         self._source, self._settings, self._progress = source, settings, progress
         self._known: dict[RowsChoice, _Costs] = {}
         self.behind = 0.0  # seconds that trying has taken
+        self._computed = 0.0  # seconds of the processor in them
 
     def possible(self, settings: RowsSettings) -> bool:
         """Whether the largest batch can be drawn at all."""
@@ -112,11 +113,12 @@ class _Prober:
                 spec = next(each for each in settings.attacks if Spec.read(each).name == name)
                 attack = registry.make("attack", spec, "rows", settings.attack_options)
                 attacking += cost.seconds(attack, settings.trials) * len(settings.attack_points)
-        return training, attacking
+        busy = max(1.0, self.behind / self._computed) if self._computed > 0 else 1.0  # others compute here too
+        return busy * training, busy * attacking
 
     def _costs(self, choice: RowsChoice) -> _Costs:
         if choice not in self._known:
-            begin = time.perf_counter()
+            begin, computed = time.perf_counter(), time.process_time()
             self._progress("trying", len(self._known), len(self._known) + 1, choice.label)
             update = first_update(self._source, self._settings, choice)
             attacks = {
@@ -124,6 +126,7 @@ class _Prober:
             }
             self._known[choice] = _Costs(round_seconds(self._source, self._settings, choice), attacks)
             self.behind += time.perf_counter() - begin
+            self._computed += time.process_time() - computed
         return self._known[choice]
 
 
