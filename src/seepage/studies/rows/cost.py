@@ -9,9 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from seepage._core import Outcome, Streams, silent
+from seepage.attacks import RowsAttack
 from seepage.data.source import Source
 from seepage.observation import Observation
 from seepage.plans import registry
@@ -45,7 +45,7 @@ class PhaseCost:
     step: float = 0.0
     share: float = 0.0
 
-    def seconds(self, attack: Any, updates: int) -> float:
+    def seconds(self, attack: RowsAttack, updates: int) -> float:
         steps, restarts = (getattr(attack, name) for name in self.phase)
         return float(LATER * steps * (self.step + self.share * restarts * updates))
 
@@ -57,7 +57,7 @@ class AttackCost:
     fixed: float
     phases: tuple[PhaseCost, ...] = ()
 
-    def seconds(self, attack: Any, updates: int) -> float:
+    def seconds(self, attack: RowsAttack, updates: int) -> float:
         """Of an attack with its own budget."""
         return self.fixed * updates + sum(phase.seconds(attack, updates) for phase in self.phases)
 
@@ -101,7 +101,9 @@ def attack_cost(name: str, settings: RowsSettings, observation: Observation) -> 
     return AttackCost(max(first - steps, 0.0), costs)
 
 
-def _phase_cost(attack: Any, small: Any, phase: tuple[str, str], first: float, observation: Observation) -> PhaseCost:
+def _phase_cost(
+    attack: RowsAttack, small: RowsAttack, phase: tuple[str, str], first: float, observation: Observation
+) -> PhaseCost:
     """What a step costs with few restarts, and with as many as the attack has if that does not take long."""
 
     def step(restarts: int, begin: float | None = None) -> float:
@@ -119,19 +121,20 @@ def _phase_cost(attack: Any, small: Any, phase: tuple[str, str], first: float, o
     return PhaseCost(phase, many - share * widest, share)
 
 
-def _cut(attack: Any, phases: Sequence[tuple[str, str]]) -> Any:
+def _cut(attack: RowsAttack, phases: Sequence[tuple[str, str]]) -> RowsAttack:
     """The attack with a small budget in all its phases."""
-    attack = replace(attack, **{name: value for name, value in FEWER.items() if hasattr(attack, name)})
+    fewer = {name: value for name, value in FEWER.items() if hasattr(attack, name)}
+    attack = replace(attack, **fewer)  # type: ignore[type-var]  # a dataclass
     for phase in phases:
         attack = _budget(attack, phase, STEPS, RESTARTS)
     return attack
 
 
-def _budget(attack: Any, phase: tuple[str, str], steps: int, restarts: int) -> Any:
-    return replace(attack, **dict(zip(phase, (steps, restarts), strict=True)))
+def _budget(attack: RowsAttack, phase: tuple[str, str], steps: int, restarts: int) -> RowsAttack:
+    return replace(attack, **dict(zip(phase, (steps, restarts), strict=True)))  # type: ignore[type-var]  # a dataclass
 
 
-def _timed(attack: Any, observation: Observation) -> tuple[float, bool]:
+def _timed(attack: RowsAttack, observation: Observation) -> tuple[float, bool]:
     """Seconds, and whether everything was read."""
     begin = time.process_time()
     claims = claims_of(attack, [observation], Streams(0), silent)

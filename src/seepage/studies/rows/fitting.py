@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from seepage._core import InputError, Progress, silent
 from seepage.data.source import Source
@@ -183,7 +182,7 @@ def _changed(settings: RowsSettings, change: tuple[str, float]) -> RowsSettings:
 
 def _with_option(text: str, name: str, value: int) -> str:
     """A spec with a smaller budget; as it was if it has no such option, or a smaller one already."""
-    options: dict[str, Any] = options_of(registry.make("attack", text, "rows"))
+    options = options_of(registry.make("attack", text, "rows"))
     if options.get(name, 0) <= value:
         return text
     kept = {key: each for key, each in Spec.read(text).options.items() if key != name}
