@@ -27,3 +27,10 @@ def test_a_choice_whose_attack_broke_down_is_not_called_the_safest() -> None:
 
 def test_one_choice_is_not_the_safest_of_any() -> None:
     assert safest_of(leaks_of(a_summary(records_of(a_cell())))) is None
+
+
+def test_a_spent_budget_is_told_beside_the_choice_that_looks_safer() -> None:
+    spent = records_of(a_cell(batch_size=32), accuracy=0.7, exact=0.1, outcome="budget_spent")
+    safer, other = choices_of(leaks_of(a_summary([*records_of(a_cell()), *spent])))
+    assert (plain(safer.label), safer.spent) == ("batch 32", True)
+    assert (plain(other.label), other.spent) == ("batch 8", False)

@@ -13,8 +13,8 @@ from tests.report.example import Reader, a_summary, a_utility, plain
     [
         ({"f1": 0.0, "roc_auc": 0.52}, "F1 0.000: it answers no for every row"),
         ({"f1": 0.0, "roc_auc": 0.8}, "though it ranks rows (ROC AUC 0.800)"),
-        ({"f1": 0.3, "roc_auc": 0.49}, "ROC AUC 0.490: chance gets 0.500"),
-        ({"r2": -0.1}, "R² -0.100: the mean gets 0"),
+        ({"f1": 0.3, "roc_auc": 0.49}, "ROC AUC 0.490; chance gets 0.500"),
+        ({"r2": -0.1}, "R² -0.100; the mean gets 0"),
         ({"recall_macro": 0.25}, "macro recall 0.250: it names one class"),
         ({"recall_macro": 0.31}, ""),
         ({"f1": 0.3, "roc_auc": 0.7}, ""),

@@ -13,6 +13,7 @@ from seepage.results.cells import Coordinate
 from seepage.results.result import Result
 from seepage.results.strength import shortfall
 
+MORE_MAY = "It used its whole budget, so a longer one may read more"
 ATTACKERS = ("attack", "attack_point")  # coordinates that are the attacker's to choose; the rest is the engineer's
 
 
@@ -24,6 +25,7 @@ class ChoiceVerdict:
         tested: its settings: every attack at every moment.
         broken: those whose attacks broke down. They might have read more.
         not_applicable: those whose attack cannot be mounted there, which is no gap.
+        spent: whether the worst case is that of an attack that used its whole budget: a longer one may read more.
         weak: why the strongest applicable attack is not known to have been tried; empty if it was.
     """
 
@@ -32,6 +34,7 @@ class ChoiceVerdict:
     tested: int
     broken: int
     not_applicable: int
+    spent: bool = False
     weak: str = ""
 
     @property
@@ -62,12 +65,14 @@ def choices_of(leaks: Sequence[Leak]) -> tuple[ChoiceVerdict, ...]:
 def _choice(label: str, leaks: Sequence[Leak]) -> ChoiceVerdict:
     missing = [leak for leak in leaks if not leak.measured]
     broken = sum(leak.result.outcome != Outcome.NOT_APPLICABLE.code for leak in missing)
+    worst = worst_of(leaks)
     return ChoiceVerdict(
         label=label,
-        worst=worst_of(leaks),
+        worst=worst,
         tested=len(leaks),
         broken=broken,
         not_applicable=len(missing) - broken,
+        spent=worst is not None and worst.result.outcome == Outcome.BUDGET_SPENT.code and not worst.read_all,
         weak=_weak(leaks),
     )
 

@@ -48,6 +48,11 @@ class Leak:
     def measured(self) -> bool:
         return self.accuracy is not None
 
+    @property
+    def read_all(self) -> bool:
+        """Whether nothing is left to read."""
+        return self.result.rows_exact == self.result.rows
+
     @cached_property
     def guess(self) -> str | None:
         """The baseline that guesses best: an attack must beat this one."""

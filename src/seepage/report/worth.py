@@ -23,9 +23,9 @@ def constant(scores: Scores) -> str:
         ranks = f", though it ranks rows (ROC AUC {score(auc)})" if auc is not None and auc > RANKS else ""
         return f"F1 {score(f1)}: it answers no for every row{ranks}"
     if auc is not None and auc <= CHANCE:
-        return f"ROC AUC {score(auc)}: chance gets {CHANCE:.3f}"
+        return f"ROC AUC {score(auc)}; chance gets {CHANCE:.3f}"
     if r2 is not None and r2 <= 0:
-        return f"R² {score(r2)}: the mean gets 0"
+        return f"R² {score(r2)}; the mean gets 0"
     if recall is not None and _is_one_class(recall):
         return f"macro recall {score(recall)}: it names one class for every row"
     return ""
@@ -45,7 +45,7 @@ def worthless(summary: RowsSummary) -> list[str]:
     every = list(dict.fromkeys(_place(entry) for entry in best))
     first = next(iter(poor.values()))
     if len(poor) == len(every):
-        which = "The model is" if len(every) == 1 else f"In all {len(every)} trainings the model is"
+        which = "The model is" if len(every) == 1 else f"In {_all(len(every))} trainings the model is"
         return [f"{which} no better than a constant answer ({first}). {_LITTLE}"]
     names = words.varying([dict(zip(_ABOUT, place, strict=True)) for place in every])
     told = [words.label(dict(zip(_ABOUT, place, strict=True)), names) for place in poor]
@@ -57,6 +57,10 @@ def worthless(summary: RowsSummary) -> list[str]:
 
 
 _LITTLE = "Its numbers say little about a model that has learned something; train longer (--exposure) to know."
+
+
+def _all(count: int) -> str:
+    return "both" if count == 2 else f"all {count}"
 
 
 def _place(entry: Utility) -> tuple[str | int, ...]:

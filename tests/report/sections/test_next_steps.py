@@ -5,7 +5,7 @@ import pytest
 from seepage.report.sections.next_steps import next_steps
 from seepage.results import Summary
 from seepage.results.summary import NotRun, Unfinished
-from tests.report.example import a_cell, a_summary, every_study, records_of
+from tests.report.example import a_cell, a_summary, a_utility, every_study, records_of
 
 STUDIES = every_study()
 
@@ -24,6 +24,14 @@ def test_a_leak_leads_to_a_defence_and_a_limit() -> None:
     assert "seepage audit --data clinic --batch-size 1,8,32 --seed 7 --defense none,dp_sgd:noise=1" in told
     assert "seepage gate --run 'runs/my run' --max-exact 0" in told
     assert "Which settings are safer" in steps(a_summary(settings={"defenses": ["none", "top_k:share=0.1"]}))
+
+
+def test_a_leak_is_more_urgent_than_a_model_that_learnt_nothing() -> None:
+    poor = [a_utility(8, "best", 5, {"loss": 0.7, "roc_auc": 0.4})]
+    leaking = steps(a_summary(records_of(a_cell()), utility=poor))
+    assert leaking.index("Do not send these updates") < leaking.index("Train the model until")
+    nothing = steps(a_summary(records_of(a_cell(), accuracy=0.4, exact=0), utility=poor))
+    assert nothing.index("Train the model until") < nothing.index("Try other attacks")
 
 
 def test_nothing_found_is_no_end() -> None:

@@ -127,3 +127,9 @@ def test_a_dimension_without_a_number_has_no_plot() -> None:
     shown = trend("batch_size", every)
     assert shown.figure is None
     assert shown.sentence == "No setting was measured at both ends, so they cannot be compared."
+
+
+def test_a_change_within_the_intervals_is_said_to_be_so() -> None:
+    close, far = ({"none": 0.9, "gaussian_noise:deviation=0.1": level} for level in (0.88, 0.3))
+    assert trend("defense", records(close)).sentence.endswith(", within the intervals.")
+    assert "within the intervals" not in trend("defense", records(far)).sentence

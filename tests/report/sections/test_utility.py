@@ -47,3 +47,13 @@ def test_each_defence_has_the_leakage_of_its_own() -> None:
 
 def test_a_run_that_did_not_measure_it_says_so() -> None:
     assert "The run did not measure the model's quality." in Reader(render(a_summary(records_of(a_cell())))).text
+
+
+def test_only_a_trained_model_is_called_no_better_than_a_constant() -> None:
+    scores: dict[str, float | None] = {"loss": 0.7, "roc_auc": 0.4}
+    entries = [a_utility(8, "initialized", 0, dict(scores)), a_utility(8, "final", 5, dict(scores))]
+    entries[0] = entries[0].model_copy(update={"round": 0})
+    entries[1] = entries[1].model_copy(update={"round": 50})
+    untrained, trained = utility(a_summary(records_of(a_cell()), utility=entries)).points
+    assert untrained.remark == "not trained yet"
+    assert trained.remark == "no better than a constant: ROC AUC 0.400; chance gets 0.500 (validation rows)"

@@ -70,6 +70,21 @@ def test_proven_rows_are_told(certified: int, said: str) -> None:
     assert said in first
 
 
+@pytest.mark.parametrize(
+    ("exact", "certified", "said"),
+    [
+        (7, 8, "7 were read exactly; 8 have a proof from the update itself (certified)"),
+        (7, 0, "7 were read exactly; which these are, the attacker cannot tell: none is certified."),
+        (0, 0, "Which rows are right, the attacker cannot tell: none is certified."),
+    ],
+)
+def test_proofs_are_no_more_than_they_are(exact: int, certified: int, said: str) -> None:
+    summary = a_summary(records_of(a_cell(), 1, exact=1))
+    cell = summary.cells[0].model_copy(update={"rows_exact": exact, "rows_near": 8, "rows_certified": certified})
+    (first, *_) = verdict(summary.model_copy(update={"cells": (cell,)})).sentences
+    assert said in plain(first)
+
+
 NOTHING_READ = records_of(a_cell(), accuracy=0.5, exact=0.0)
 
 

@@ -42,7 +42,10 @@ class NextSteps:
 def next_steps(summary: Summary) -> NextSteps:
     """What follows from a summary."""
     level = _level(summary)
-    steps = [*_unknown(summary, level), *_found(summary, level), *_limit(summary)]
+    first, then = _unknown(summary, level), _found(summary, level)
+    learn = _learn(summary)
+    order = [*first, *then, *learn] if level is Level.LEAKS else [*first, *learn, *then]  # a leak comes before all else
+    steps = [*order, *_limit(summary)]
     return NextSteps(tuple(steps))
 
 
@@ -64,8 +67,6 @@ def _unknown(summary: Summary, level: Level) -> list[Step]:
         steps.append(Step("Let the run finish: what is there is kept, and the same command goes on.", again))
     if states["crashed"]:
         steps.append(Step("Look into the folder errors of the run, and start it again: what broke is tried once more."))
-    if isinstance(summary, RowsSummary) and worthless(summary):
-        steps.append(Step("Train the model until it is worth something (--exposure), and audit it then."))
     if level in (Level.INCOMPLETE, Level.NOT_FOUND) and _spent(summary):
         steps.append(
             Step("Give attacks that ran out of their budget more of it: their options are steps and restarts.")
@@ -76,6 +77,13 @@ def _unknown(summary: Summary, level: Level) -> list[Step]:
     if level is not Level.LEAKS and 0 < fewest < FEW and values_of(summary, "trials"):
         steps.append(Step(f"Raise the number of trials (--trials): some settings have only {fewest}."))
     return steps
+
+
+def _learn(summary: Summary) -> list[Step]:
+    """A model that has learnt nothing says little about one that has."""
+    if not isinstance(summary, RowsSummary) or not worthless(summary):
+        return []
+    return [Step("Train the model until it is worth something (--exposure), and audit it then.")]
 
 
 def _spent(summary: Summary) -> bool:

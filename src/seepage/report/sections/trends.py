@@ -137,7 +137,17 @@ def _sentence(axis: Axis, series: Sequence[Series]) -> str:
     change = "stayed the same" if abs(last - first) < 0.005 else "fell" if last < first else "rose"
     moved = "" if change == "stayed the same" else f" from {words.percent(first)} to {words.percent(last)}"
     steps = f"From {axis.in_words(axis.steps[0])} to {axis.in_words(axis.steps[-1])}"
-    return f"{steps}, the share of cells read {change}{moved}{_over(len(both))}."
+    unsure = ", within the intervals" if moved and all(_overlap(*pair) for pair in ends) else ""
+    return f"{steps}, the share of cells read {change}{moved}{_over(len(both))}{unsure}."
+
+
+def _overlap(first: Interval | None, last: Interval | None) -> bool:
+    """Whether two intervals share a value; where one is missing, nothing is measured that could differ."""
+    if not first or not last:
+        return True
+    if first.low is None or first.high is None or last.low is None or last.high is None:
+        return False
+    return first.low <= last.high and last.low <= first.high
 
 
 def _extremes(axis: Axis, series: Sequence[Series]) -> str:

@@ -42,8 +42,16 @@ class UtilityPoint:
 
     @property
     def constant(self) -> str:
-        """How it is no better than a constant answer; empty where it is better."""
-        return constant(self.test) or constant(self.validation)
+        """How it is no better than a constant answer, and on which rows; empty where it is better."""
+        for rows, scores in (("test", self.test), ("validation", self.validation)):
+            if why := constant(scores):
+                return f"no better than a constant: {why} ({rows} rows)"
+        return ""
+
+    @property
+    def remark(self) -> str:
+        """What must be known about it; nobody expects anything of a model that has not been trained."""
+        return "not trained yet" if self.round == "0" else self.constant
 
 
 @dataclass(frozen=True, kw_only=True)

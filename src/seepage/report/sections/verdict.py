@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from seepage.report import words
-from seepage.report.choices import safest_of
+from seepage.report.choices import MORE_MAY, safest_of
 from seepage.report.leaks import Leak, ReadRows, amount_read, guessed_from, leaks_of, reader_of, worst_of
 from seepage.report.level import Level
 from seepage.report.section import Section
@@ -71,7 +71,8 @@ def headline_of(leak: Leak) -> str:
 def _tiles(worst: Leak) -> tuple[Tile, ...]:
     result, guess = worst.result, worst.best_guess.mean if worst.best_guess else None
     read = worst.accuracy.mean if worst.accuracy else None
-    rows = f"of {count(result.rows)}; nearly: {count(result.rows_near)}; guessing gets {count(result.rows_guessed)}"
+    near, guessed = count(result.rows_near), count(result.rows_guessed_near)
+    rows = f"of {count(result.rows)}; at least nearly: {near} (guessing: {guessed})"
     return (
         Tile(title="rows read back exactly", value=count(result.rows_exact), note=rows),
         Tile(title="cells read by the attack", value=percent(read), share=read),
@@ -91,7 +92,13 @@ def _proven(leak: Leak) -> list[str]:
     else:
         read = f"Of the {count(result.rows)} rows in the attacked batches, {count(result.rows_exact)} were read exactly"
     if not result.rows_certified:
-        return [f"{read}; the attacker cannot tell which, for none of them is certified."]
+        which = "Which rows are right" if not result.rows_exact else f"{read}; which these are"
+        return [f"{which}, the attacker cannot tell: none is certified."]
+    if result.rows_certified > result.rows_exact:  # a proof bears rounding
+        return [
+            f"{read}; {count(result.rows_certified)} have a proof from the update itself (certified): the attacker "
+            "knows that each category is right, and each number within 0.02 deviations."
+        ]
     proven = "all of them" if result.rows_certified == result.rows_exact else count(result.rows_certified)
     return [f"{read}; {proven} with a proof from the update itself (certified), so the attacker knows they are right."]
 
@@ -154,7 +161,10 @@ def _safest(worst: Leak, leaks: Sequence[Leak]) -> list[str]:
     if safest is None or safest.worst is None or safest.worst.number == worst.number:
         return []
     read = amount_read(safest.worst)
-    return [f"The least leaking choice tested was {safest.label}: there the attack that got furthest read {read}."]
+    more = f" {MORE_MAY}." if safest.spent else ""
+    return [
+        f"The least leaking choice tested was {safest.label}: there the attack that got furthest read {read}.{more}"
+    ]
 
 
 SECTION: Section[ReadRows] = Section(
