@@ -159,3 +159,38 @@ def test_every_name_of_a_plan_is_an_option(study: str) -> None:
     for name, field in fields.items():
         if not option_of(field).off:
             assert f"--{name.replace('_', '-')}" in typed
+
+
+def test_an_interrupt_tells_how_to_go_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(*_: object, out: Path, **__: object) -> None:
+        out.mkdir(parents=True)
+        (out / "run.json").write_text("{}")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("seepage.runs.run", stopped)
+    monkeypatch.setattr(sys, "argv", ["seepage", "audit", "--plan", "plan.toml", "--out", "runs/mine", "--jobs", "1"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+    told = capsys.readouterr().err
+    assert "the same command with --out runs/mine" in told
+    assert "seepage report runs/mine" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["audit", "table.csv"], "A table is named with --data: seepage audit --data FILE --target COLUMN"),
+        (["export", "runs/mine"], "The CSV file to write. See seepage export --help."),
+    ],
+)
+def test_what_is_missing_is_told_with_what_to_type(
+    words: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["seepage", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err

@@ -48,7 +48,7 @@ def test_nothing_read_by_the_strongest_attack_in_many_trials_passes() -> None:
         ((cell_of(attack="gradient_matching"),), "exact, was not run, only gradient_matching"),
         ((cell_of(attack="exact:restarts=5", weaker="restarts=5, by default 30"),), "less than it ships with"),
         ((cell_of(outcome="not_applicable"), cell_of(attack="gradient_matching")), "fast, was not run"),
-        ((cell_of(trials=58),), "58 trials are too few for this limit: with 59"),
+        ((cell_of(trials=58),), "58 trials are too few to show that no more than this limit leaks; 59 are needed"),
         ((cell_of().model_copy(update={"strongest": None}),), "earlier version"),
     ],
 )
@@ -78,7 +78,7 @@ def test_how_many_trials_a_limit_needs(limits: dict[str, float], needed: int) ->
     assert breaches(summary_of(cell_of(trials=needed)), Limits(**limits)) == []
     if needed > 2:
         (breach,) = breaches(summary_of(cell_of(trials=needed - 1)), Limits(**limits))
-        assert f"with {needed} more leakage" in breach.what
+        assert f"{needed} are needed" in breach.what
 
 
 def generated(number: int) -> tuple[RowsSummary, bool, bool]:

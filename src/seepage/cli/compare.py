@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from seepage.results.compare import Comparison
 
 SHOWN = 40  # lines; all of them with --json
+_READ = {"accuracy": "cells read", "exact": "rows exact", "emr": "rows near"}  # as an audit calls them
 WHAT = ("cells", "columns", "records")
 
 
@@ -53,9 +54,8 @@ def compare(
         console.print(f"{counted(left_out, 'more line')}: seepage compare --json has them all.", highlight=False)
     for where, cells in ((first, found.only_first), (second, found.only_second)):
         if cells:
-            console.print(
-                f"Only in {where}: {len(cells)} of the cells, such as {cells[0]}.", highlight=False, markup=False
-            )
+            many = counted(len(cells), "setting")
+            console.print(f"Only in {where}: {many}, such as {cells[0]}.", highlight=False, markup=False)
 
 
 def _sentences(found: Comparison) -> list[str]:
@@ -76,11 +76,12 @@ def _table(found: Comparison) -> Table:
     shown = found.differences[:SHOWN]
     differ = any(each.differs for each in shown)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("cell", *(["differs"] if differ else []), "metric", "first", "second", "change", "clear"):
+    for heading in ("setting", *(["differs"] if differ else []), "measured", "first", "second", "change", "clear"):
         table.add_column(heading, justify="right" if heading in ("first", "second", "change") else "left")
     for each in shown:
+        what = _READ.get(each.metric, each.metric)
         table.add_row(
-            escape(each.cell), *([escape(each.differs)] if differ else []), each.metric, f"{each.first:.3f}",
+            escape(each.cell), *([escape(each.differs)] if differ else []), what, f"{each.first:.3f}",
             f"{each.second:.3f}", f"{each.change:+.3f}", "yes" if each.clear else "within the intervals",
         )  # fmt: skip
     return table

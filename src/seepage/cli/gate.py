@@ -77,8 +77,9 @@ def _gate(context: typer.Context, typed: Typed) -> None:
     count = len(above) + len(summary.not_run)
     weak = len(found) - len(above)
     forgiven = f", {weak} too weakly attacked and accepted (--accept-weak)" if weak else ""
-    cells = counted(len(summary.cells), "cell")
-    typer.echo(f"{cells}, {count} above the limits, too weakly attacked or not measured{forgiven}. {folder}")
+    settings = counted(len(summary.cells), "setting")
+    stopped = f"{count} above the limits, too weakly attacked or not measured{forgiven}"
+    typer.echo(f"{settings} in {folder}: {stopped}.")
     if count or not summary.cells:
         raise typer.Exit(1)
 

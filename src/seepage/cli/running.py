@@ -71,20 +71,14 @@ def open_and_run(
     from seepage.results import Run
     from seepage.runs import run
 
-    with ExitStack() as stack:
+    with _told_to_stop(folder), ExitStack() as stack:
         backend = stack.enter_context(workers(plan, where))
         for seen in {id(source): source.overview for source in sources if source.overview}.values():
             print_short(seen)
         for note in dict.fromkeys(note for source in sources for note in source.notes):
             typer.echo(f"note: {note}", err=True)
         bars = stack.enter_context(ProgressBars(expected))
-        try:
-            summary = run(
-                plan, out=folder, command=command, sources=sources, backend=backend, strict=strict, progress=bars
-            )
-        except KeyboardInterrupt:
-            typer.echo(f"What is finished is kept. Continue with --out {folder}", err=True)
-            raise
+        summary = run(plan, out=folder, command=command, sources=sources, backend=backend, strict=strict, progress=bars)
     for name in Run.open(folder).damaged():
         typer.echo(
             f"warning: {name} was damaged; it is in {folder / 'damaged'}, and what was in it was made again", err=True
@@ -93,6 +87,18 @@ def open_and_run(
     for missing in summary.not_run:
         typer.echo(f"warning: not run: {missing.what}. {missing.reason}", err=True)
     return summary
+
+
+@contextmanager
+def _told_to_stop(folder: Path) -> Iterator[None]:
+    """Tells how to go on after an interrupt. The bars must be gone by then: they would be drawn over it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if (folder / "run.json").exists():
+            typer.echo(f"What is finished is kept. To continue: the same command with --out {folder}", err=True)
+            typer.echo(f"To see what is there: seepage report {folder}", err=True)
+        raise
 
 
 def finish(summary: Summary, folder: Path, as_json: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from seepage.data.overview import ColumnView, Overview
 
 _SHOWN = 8  # columns of one kind before an audit; all of them in `data check`
+_NAME = 20  # letters of the longest name up to which names are kept on one line
 _HEADINGS = ("column", "read as", "why", "distinct", "missing", "looks like", "what is done")
 
 
@@ -51,8 +52,11 @@ def _table(seen: Overview, examples: dict[str, tuple[str, ...]] | None) -> Table
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    longest = max((len(each.name) for each in seen.columns), default=0)
     for heading in _HEADINGS if examples is None else (*_HEADINGS, "cells"):
-        table.add_column(heading, justify="right" if heading in ("distinct", "missing") else "left", overflow="fold")
+        whole = heading == "column" and longest <= _NAME  # sentences wrap before names do
+        side: Literal["left", "right"] = "right" if heading in ("distinct", "missing") else "left"
+        table.add_column(heading, justify=side, overflow="fold", no_wrap=whole)
     for each in seen.columns:
         words = [each.name, each.read_as, each.why, f"{each.distinct:,}", f"{each.missing:,}" if each.missing else "-"]
         words += ["  ".join(each.shapes), each.use]

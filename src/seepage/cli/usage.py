@@ -20,7 +20,13 @@ def told(error: Any) -> InputError:
     option = getattr(error, "option_name", None)
     if option is not None and getattr(error, "possibilities", option) is not option:  # no such option
         return _unknown_option(str(option), error.ctx)
-    return InputError(" ".join(error.format_message().split()))
+    sentence = " ".join(error.format_message().split())
+    context, parameter = getattr(error, "ctx", None), getattr(error, "param", None)
+    if sentence.startswith("No such command") and context is not None and context.command_path == "seepage audit":
+        return InputError(f"{sentence} A table is named with --data: seepage audit --data FILE --target COLUMN")
+    if sentence.startswith("Missing argument") and context is not None and getattr(parameter, "help", None):
+        return InputError(f"{sentence} {parameter.help} See {context.command_path} --help.")
+    return InputError(sentence)
 
 
 def _unknown_option(option: str, context: Any) -> InputError:

@@ -179,7 +179,7 @@ def infer_target(series: pl.Series, task: LearningTask | None) -> Target:
     if distinct > len(series) // 2 or distinct > 1000:
         hint = "; if it is a quantity, use --task regression" if series.dtype.is_numeric() else ""
         raise InputError(
-            f"The target {series.name!r} has {distinct} classes in {len(series)} rows; that is no class{hint}."
+            f"The target {series.name!r} has {distinct} classes in {len(series)} rows, too many to learn{hint}."
         )
     order = series.unique().sort()
     return Target(name=series.name, task=task, classes=tuple(as_text(order).to_list()))

@@ -101,7 +101,7 @@ def _view(
 ) -> ColumnView:
     name = values.name
     missing = values.null_count()
-    filled = _filled(values, column) if column and missing else ""
+    filled = _filled(values, column, reading) if column and missing else ""
     use, out = _use(name, schema, column, reading)
     if filled:
         use += f"; {missing:,} empty: {filled}"
@@ -135,11 +135,11 @@ def _use(name: str, schema: Schema, column: Column | None, reading: Reading | No
     return (f"number: {reading.unit}" if reading and reading.unit else "number"), False
 
 
-def _filled(values: pl.Series, column: Column) -> str:
+def _filled(values: pl.Series, column: Column, reading: Reading | None) -> str:
     """What an empty cell of an input column becomes."""
     if not column.is_numeric:
         return "own category" if MISSING in column.categories else "unknown category"
     if column.fill == 0:
-        return "0"
+        return "0, which is 1970-01-01" if reading and reading.unit == "days since 1970" else "0"
     median = values.median()
     return "the median" if median is not None and column.fill == median else "the schema's number"

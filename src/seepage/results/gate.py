@@ -118,7 +118,7 @@ def _of_cell(cell: Result, limits: Limits) -> Iterator[Breach]:
     above = list(_above(cell, limits))
     yield from (Breach(said(cell), what) for what in above)
     if not above and (needed := _needed(cell, limits)) > (had := cell.trials - cell.failed):
-        what = f"{had} trials are too few for this limit: with {needed} more leakage would have been seen"
+        what = f"{had} trials are too few to show that no more than this limit leaks; {needed} are needed"
         yield Breach(said(cell), what, weak=True)
 
 

@@ -45,7 +45,7 @@ def audit(
     """Audit a table: how much of it could another party read back from federated training?
 
     Args:
-        data: a frame (polars or pandas), a path to a CSV or Parquet file, or a data set's name.
+        data: a frame (polars or pandas), a path to a CSV, Excel or Parquet file, or a data set's name.
         target: the column to predict.
         study: ``rows`` (clients' updates), ``property`` (shares read from models), ``vertical`` (gradients of aligned
             batches) or ``training`` (models over several parties' columns).

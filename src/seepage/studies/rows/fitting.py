@@ -200,11 +200,19 @@ def _lines(before: RowsSettings, plan: Fitted, given: Collection[str], seconds: 
     ]
     about = _time(plan.seconds)
     lines = [f"Planned to end within {_time(seconds)}: {', '.join(said)}; about {about}."]
-    if after != before:
-        lines.append("What is smaller than usual can be given (--help), or all of it by --thorough.")
+    if less := _reduced(before, after):
+        lines.append(f"Less than by default, to be in time: {_and(less)}. Give an option to set it, or --thorough.")
     if plan.seconds > seconds:
         lines[0] = f"This will take about {about}, more than {_time(seconds)}: {', '.join(said)}."
     return tuple(lines)
+
+
+def _reduced(before: RowsSettings, after: RowsSettings) -> list[str]:
+    """What was made smaller, as the options that would set it."""
+    return [flag for name, flag in _SMALLER.items() if getattr(after, name) != getattr(before, name)]
+
+
+_SMALLER = {"exposure": "--exposure", "trials": "--trials", "attacks": "--attacks"}
 
 
 def _and(values: Sequence[object]) -> str:

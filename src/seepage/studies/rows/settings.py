@@ -47,7 +47,7 @@ class RowsSettings(Settings):
     defenses: Defenses = ("none",)
     batch_sizes: BatchSizes = (8,)
     attacks: Attacks = ("exact",)
-    trials: Annotated[int, Field(ge=1), Option(help="Attacked batches per cell.", group=MAIN)] = 10
+    trials: Annotated[int, Field(ge=1), Option(help="Attacked batches per setting.", group=MAIN)] = 10
     seed: Seed = 0
     reveal: Reveal = False
     attack_points: Annotated[
