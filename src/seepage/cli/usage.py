@@ -21,11 +21,11 @@ def told(error: Any) -> InputError:
     if option is not None and getattr(error, "possibilities", option) is not option:  # no such option
         return _unknown_option(str(option), error.ctx)
     sentence = " ".join(error.format_message().split())
-    context, parameter = getattr(error, "ctx", None), getattr(error, "param", None)
+    context, about = getattr(error, "ctx", None), getattr(getattr(error, "param", None), "help", None)
     if sentence.startswith("No such command") and context is not None and context.command_path == "seepage audit":
         return InputError(f"{sentence} A table is named with --data: seepage audit --data FILE --target COLUMN")
-    if sentence.startswith("Missing argument") and context is not None and getattr(parameter, "help", None):
-        return InputError(f"{sentence} {parameter.help} See {context.command_path} --help.")
+    if sentence.startswith("Missing argument") and context is not None and about:
+        return InputError(f"{sentence} {about} See {context.command_path} --help.")
     return InputError(sentence)
 
 
