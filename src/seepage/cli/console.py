@@ -59,6 +59,7 @@ class ProgressBars:
         )
         self._tasks: dict[str, TaskID] = {}
         self._shown: dict[str, float] = {}
+        self._done: dict[str, int] = {}
         self._expected = expected
         self._begun = self._told = time.monotonic()
 
@@ -81,9 +82,10 @@ class ProgressBars:
         if done < total and not note and now - self._shown.get(label, 0.0) < 0.1:  # a step may take a millisecond
             return
         self._shown[label] = now
-        if label not in self._tasks or (done == 1 and total > 1):
+        if label not in self._tasks or (done == 1 and total > 1 and self._done.get(label, 0) > 1):  # begun anew
             self._hide_finished()
             self._tasks[label] = self._bars.add_task(label, total=total, note="")
+        self._done[label] = done
         self._bars.update(self._tasks[label], completed=done, total=total)
         if note:
             self._bars.update(self._tasks[label], note=note)
