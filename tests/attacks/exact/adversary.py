@@ -35,10 +35,10 @@ class World:
     said: str
 
 
-def make_world(seed: int) -> World:
-    """A random schema, model, protocol and batch."""
+def make_world(seed: int, more: int = 0) -> World:
+    """A random schema, model, protocol and batch; with so many more numbers than a small table has."""
     rng = np.random.default_rng(seed)
-    numeric, sizes = int(rng.integers(0, 5)), tuple(int(k) for k in rng.integers(2, 7, rng.integers(1, 5)))
+    numeric, sizes = int(rng.integers(0, 5)) + more, tuple(int(k) for k in rng.integers(2, 7, rng.integers(1, 5)))
     layout = Layout(numeric, sizes)
     task = rng.choice(["binary", "binary", "multiclass", "regression"])
     model = MLP(

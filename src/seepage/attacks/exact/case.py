@@ -140,7 +140,8 @@ class Case:
         """The same for the leaves of a complete search; True if something was peeled off."""
         numbers = leaves.numbers
         if leaves.free and len(leaves.codes) > MANY:  # a short look tells which deserve a long one
-            rough, far = glance(self.view, leaves.codes, numbers)
+            wide = self.view.entrance is not None and self.view.entrance.outside is None
+            rough, far = glance(self.view, leaves.codes, numbers, leaves.family if wide else None)
             near = far.argsort()[:MANY]
             leaves, numbers = replace(leaves, codes=leaves.codes[near], numbers=rough[near]), rough[near]
         if leaves.free or self.view.single:
@@ -269,8 +270,7 @@ class Case:
             return distances(self.view, x)
         inputs = self.view.inputs(x)
         deep = sum(
-            (inputs[k] @ self.view.spans[k].outside.T).square().sum(1) / inputs[k].square().sum(1)
-            for k in self.view.deep
+            self.view.spans[k].beyond(inputs[k]).square().sum(1) / inputs[k].square().sum(1) for k in self.view.deep
         )
         assert isinstance(deep, Tensor)
         shallow = [

@@ -31,6 +31,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from seepage.attacks.exact.bent import bent_of
 from seepage.attacks.exact.integers import put_integers
 from seepage.attacks.exact.search import Leaves
 from seepage.attacks.exact.single import misses, number_errors, polish, slopes_by_numbers
@@ -43,7 +44,9 @@ PRECISE = 0.02  # deviations of a number
 RIVAL = 10.0  # the nearest rival is this many times the limit away
 WEIGHT = 1e-3  # a weight that is less well known could be that of two records that the error hides as one
 COPIES = 3  # records that may be equal
-MOVES = 20  # directions in which a row is moved to see what reacts
+MOVES = 20  # directions in which a row is moved to see what reacts, beside those that numbers may take up
+MOST_MOVES = 256  # less moves notice less, so a wide table's certificate errs to the safe side
+CHOICES = 64  # rivals of a row that are tried together
 STEP = 1e-5
 SAME = 0.05  # rows whose inputs differ by less are the same
 
@@ -214,15 +217,15 @@ def _evident(view: View, codes: Tensor, numbers: Tensor, labels: Tensor, left: i
     if not len(codes):
         return torch.zeros(0, dtype=torch.bool)
     x = view.rows_of(codes, numbers)
-    inputs = view.inputs(x)
+    inputs, bent = view.inputs(x), bent_of(view)
     digits = []
     for k in view.deep:
         span, length = view.spans[k], inputs[k].norm(dim=1)
         # How far a combination of records is from the span: only what is not affine in the layer's inputs shows it.
-        typical = length * view.bent[k][0] * (span.equations / inputs[k].shape[1]) ** 0.5
+        typical = length * bent[k][0] * (span.equations / inputs[k].shape[1]) ** 0.5
         digits.append((typical / (span.tolerance(inputs[k]) * LIMIT).clamp(min=1e-300)).log10())
     if left:
-        digits.append(_slope_digits(view, x, labels))
+        digits.append(_slope_digits(view, x, labels, bent[_telling_layer(view)][1]))
     if not digits:
         return torch.zeros(len(codes), dtype=torch.bool)
     spare = sum(view.spans[k].equations for k in view.deep) + left - _undetermined(view)
@@ -242,13 +245,15 @@ def _telling_digits(view: View, x: Tensor, labels: Tensor) -> Tensor:
     """
     generator = torch.Generator().manual_seed(0)
     width = view.space.layout.width
-    moves = torch.randn(min(width, MOVES + view.numeric), width, generator=generator).double()
+    undetermined = _undetermined(view)
+    count = MOVES + min(view.numeric, max(undetermined, MOST_MOVES))
+    moves = torch.randn(min(width, count), width, generator=generator).double()
     moves = moves / moves.norm(dim=1, keepdim=True)
     points = torch.cat([x + STEP * move for move in moves] + [x - STEP * move for move in moves])
     noticed = _noticed(view, x, points, labels)  # (2 moves, rows, equations)
     slope = (noticed[: len(moves)] - noticed[len(moves) :]) / (2 * STEP)
     values = torch.linalg.svdvals(slope.transpose(0, 1))  # (rows, moves or equations)
-    digits: Tensor = values.clamp(min=1).log10()[:, _undetermined(view) :].sum(1)
+    digits: Tensor = values.clamp(min=1).log10()[:, undetermined:].sum(1)
     return digits
 
 
@@ -259,7 +264,7 @@ def _noticed(view: View, x: Tensor, points: Tensor, labels: Tensor) -> Tensor:
     parts = []
     for k in view.deep:
         tolerance = view.spans[k].tolerance(own[k]) * LIMIT
-        parts.append((moved[k] @ view.spans[k].outside.T).reshape(every, len(x), -1) / tolerance[:, None])
+        parts.append(view.spans[k].beyond(moved[k]).reshape(every, len(x), -1) / tolerance[:, None])
     if view.peelable:
         place = _telling_layer(view)
         span, regression = view.spans[place], view.learner.task == "regression"
@@ -274,13 +279,13 @@ def _noticed(view: View, x: Tensor, points: Tensor, labels: Tensor) -> Tensor:
     return torch.cat(parts, -1) if parts else x.new_zeros(every, len(x), 0)
 
 
-def _slope_digits(view: View, x: Tensor, labels: Tensor) -> Tensor:
+def _slope_digits(view: View, x: Tensor, labels: Tensor, bent: float) -> Tensor:
     """(rows,) the decimal digits with which a row's slopes are known to lie in the column space."""
     place = _telling_layer(view)
     span = view.spans[place]
     slopes = view.slopes(x, labels if view.learner.task == "regression" else labels.nan_to_num(0).long())[place]
     outside = max(span.left_outside.shape[1], 1) / slopes.shape[1]
-    typical = slopes.square().sum(1).sqrt() * view.bent[place][1] * outside**0.5
+    typical = slopes.square().sum(1).sqrt() * bent * outside**0.5
     digits: Tensor = (typical / (span.slope_tolerance(slopes) * LIMIT).clamp(min=1e-300)).log10()
     return digits
 
@@ -308,28 +313,27 @@ def _undetermined(view: View) -> int:
     span = view.entrance
     if span is None:
         return view.numeric
-    return view.numeric - int((torch.linalg.svdvals(span.outside[:, : view.numeric]) > 1e-3).sum())
+    return int((span.open_directions(view.numeric) <= 1e-3).sum())
 
 
 def _no_rival(view: View, codes: Tensor, numbers: Tensor, tolerance: Tensor) -> Tensor:
     """(rows,) no row with one category changed passes, its numbers fitted again, not even a much looser test."""
-    _, slope = slopes_by_numbers(view, codes, numbers)
-    basis = torch.linalg.qr(slope)[0] if slope.shape[2] else slope  # (rows, equations, numeric)
+    slopes = slopes_by_numbers(view, codes, numbers)[1]
     close: list[tuple[int, Tensor]] = []
     for column, allowed in enumerate(view.allowed):
-        for choice in allowed.nonzero()[:, 0].tolist():
-            rival = codes.clone()
-            rival[:, column] = choice
-            other = misses(view, view.rows_of(rival, numbers))
-            other = other - (basis @ (basis.transpose(1, 2) @ other[..., None]))[..., 0]
-            near = (other.norm(dim=1) < RIVAL * tolerance) & (codes[:, column] != choice)
-            close += [(place, rival[place]) for place in near.nonzero()[:, 0].tolist()]
+        for choices in torch.split(allowed.nonzero()[:, 0], CHOICES):
+            rivals = codes[:, None].repeat(1, len(choices), 1)  # (rows, choices, columns)
+            rivals[:, :, column] = choices
+            x = view.rows_of(rivals.flatten(0, 1), numbers.repeat_interleave(len(choices), 0))
+            far = slopes.rest(misses(view, x).reshape(len(codes), len(choices), -1)).norm(dim=2)
+            near = (far < RIVAL * tolerance[:, None]) & (codes[:, column, None] != choices)
+            close += [(place, rivals[place, choice]) for place, choice in near.nonzero().tolist()]
     clear = torch.ones(len(codes), dtype=torch.bool)
     if close:  # the deeper layers' equations do not tell these apart; the slopes may
         places = torch.tensor([place for place, _ in close])
-        rivals = torch.stack([rival for _, rival in close])
-        fitted = polish(view, rivals, numbers[places])
-        passing = accepted(view, rivals, fitted, limit=LIMIT * RIVAL).copies > 0
+        nearest = torch.stack([rival for _, rival in close])
+        fitted = polish(view, nearest, numbers[places])
+        passing = accepted(view, nearest, fitted, limit=LIMIT * RIVAL).copies > 0
         clear[places[passing]] = False
     return clear
 
@@ -361,8 +365,5 @@ def _precise(span: Span, x: Tensor, numeric: int) -> Tensor:
     tolerance = span.tolerance(torch.cat([x, x.new_ones(len(x), 1)], 1)[:, : span.right.shape[1]]) * LIMIT
     if not numeric:
         return torch.ones(len(x), dtype=torch.bool)
-    smallest = torch.linalg.svdvals(span.outside[:, :numeric])
-    if len(smallest) < numeric:
-        return torch.zeros(len(x), dtype=torch.bool)
-    enough: Tensor = tolerance < PRECISE * smallest[-1]
+    enough: Tensor = tolerance < PRECISE * span.open_directions(numeric)[0]
     return enough

@@ -67,7 +67,8 @@ def span_search(view: View, budget: int) -> Leaves:
     codes = torch.zeros(1, len(blocks), dtype=torch.long)
     left, nodes = list(range(len(blocks))), 0
     while left:
-        column = _best_column(view, basis, free, left, cut)
+        # Where nothing is free any more every column only checks, and their order does not matter.
+        column = _best_column(view, basis, free, left, cut) if free.shape[1] else left[0]
         left.remove(column)
         block, table = basis[:, blocks[column]], view.codes[column]
         choices = view.allowed[column].nonzero()[:, 0]
@@ -98,7 +99,8 @@ def _fix(point: Tensor, free: Tensor, part: Tensor, wanted: Tensor, cut: float) 
     """
     lack = wanted - point @ part
     reach = free.T @ part  # (free, entries)
-    left, values, right = torch.linalg.svd(reach, full_matrices=True)
+    # All of ``left`` is needed; all of ``right`` would be square in the categories of the column.
+    left, values, right = torch.linalg.svd(reach, full_matrices=len(reach) > reach.shape[1])
     rank = int((values > cut).sum())
     along = lack @ right[:rank].T
     miss = (lack - along @ right[:rank]).norm(dim=1)
@@ -108,10 +110,11 @@ def _fix(point: Tensor, free: Tensor, part: Tensor, wanted: Tensor, cut: float) 
 
 def _best_column(view: View, basis: Tensor, free: Tensor, left: list[int], cut: float) -> int:
     """The column that buys most: fewest children for every dimension it fixes; columns that only check come first."""
+    blocks = view.space.layout.blocks
 
     def price(column: int) -> float:
-        reach = free.T @ basis[:, view.space.layout.blocks[column]]
-        rank = int((torch.linalg.svdvals(reach) > cut).sum()) if free.shape[1] else 0
+        reach = free.T @ basis[:, blocks[column]]
+        rank = int((torch.linalg.svdvals(reach) > cut).sum())
         return math.log(max(int(view.allowed[column].sum()), 1)) / rank if rank else -1.0
 
     return min(left, key=price)

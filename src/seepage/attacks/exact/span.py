@@ -12,7 +12,7 @@ calibrates the test: for :math:`v = A^\top a` the distance to the observed row s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -22,6 +22,7 @@ ROUNDING = 3e-8  # deviation of float32's relative rounding error
 # records is 3e-7.
 FORWARD = 2e-7
 CLEAR = 8.0  # a direction of the records stands this much above the largest one of the error
+WIDE = 600  # inputs; beyond them a basis of all that is outside of a few records' span would be nearly square
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,14 +32,15 @@ class Span:
     Args:
         values: all singular values, largest first.
         right: (rank, inputs) basis of the row space.
-        outside: (inputs - rank, inputs) basis of its complement: a record's input is orthogonal to all of it.
+        outside: (inputs - rank, inputs) basis of its complement: a record's input is orthogonal to all of it. None for
+            wide layers, where it is never written down: what is outside of the span is what ``right`` leaves.
         left, left_outside: the same for the column space, (outputs, rank) and (outputs, outputs - rank).
         error: deviation of an entry's error.
     """
 
     values: Tensor
     right: Tensor
-    outside: Tensor
+    outside: Tensor | None
     left: Tensor
     left_outside: Tensor
     error: float
@@ -51,16 +53,49 @@ class Span:
     @property
     def equations(self) -> int:
         """What a record's input must satisfy."""
-        return self.outside.shape[0]
+        return self.right.shape[1] - self.rank if self.outside is None else self.outside.shape[0]
 
     @property
     def calibrated(self) -> bool:
         """Whether there is something to measure the error by."""
         return self.rank < len(self.values)
 
+    def float(self) -> Span:
+        """The bases of the inputs in float32, for searches."""
+        outside = None if self.outside is None else self.outside.float()
+        return replace(self, right=self.right.float(), outside=outside)
+
+    def beyond(self, vectors: Tensor) -> Tensor:
+        """(rows, equations) or (rows, inputs) the part outside of the row space: the same lengths and angles in both.
+
+        Where the complement has no basis the part is left as a vector of inputs, which costs rank products instead of
+        one for every equation.
+        """
+        if self.outside is None:
+            return vectors - (vectors @ self.right.T) @ self.right
+        return vectors @ self.outside.T
+
+    def mixtures(self, shares: Tensor) -> Tensor:
+        """(inputs, mixtures) the vectors whose products with an input are mixtures of what :meth:`beyond` gives.
+
+        Args:
+            shares: (entries of ``beyond``, mixtures).
+        """
+        return self.beyond(shares.T).T if self.outside is None else self.outside.T @ shares
+
+    def open_directions(self, numeric: int) -> Tensor:
+        """(rank,) how far the span's directions leave the numbers, smallest first; 0 where one changes numbers only.
+
+        The first ``numeric`` inputs are numbers. By the cosine-sine decomposition these are the singular values of the
+        complement's basis on the numbers that are not 1, but from a matrix of rank rows.
+        """
+        values = torch.linalg.svdvals(self.right[:, numeric:])
+        missing = self.rank - len(values)
+        return torch.cat([values.new_zeros(missing), values.flip(0)])
+
     def distance(self, vectors: Tensor) -> Tensor:
         """(rows,) distance to the row space in units of what the error explains: about 1 for a record's input."""
-        return (vectors @ self.outside.T).square().sum(-1).sqrt() / self.tolerance(vectors).clamp(min=1e-150)
+        return self.beyond(vectors).square().sum(-1).sqrt() / self.tolerance(vectors).clamp(min=1e-150)
 
     def slope_distance(self, slopes: Tensor) -> Tensor:
         """(rows,) the same for the column space."""
@@ -101,8 +136,9 @@ def span_of(gradient: Tensor, rows: int, floor: float, *, drifting: bool = False
         floor: deviation of an entry's error that is certainly there: the rounding of the update.
         drifting: the layer's inputs changed during local training, so there is no sharp end; the rank is ``rows``.
     """
-    left, values, right = torch.linalg.svd(gradient)
     outputs, inputs = gradient.shape
+    wide = inputs > WIDE
+    left, values, right = torch.linalg.svd(gradient, full_matrices=not wide or outputs > inputs)
     least = floor * (outputs**0.5 + inputs**0.5)  # the largest singular value of an error of this deviation
     # A batch of this many rows cannot reach the next singular values: they are error, whatever the error is.
     noise = least
@@ -112,4 +148,4 @@ def span_of(gradient: Tensor, rows: int, floor: float, *, drifting: bool = False
     rank = min(rows, int((values > (1 if drifting else CLEAR) * noise).sum()))
     free = max((outputs - rank) * (inputs - rank), 1)
     error = max(float(values[rank:].square().sum() / free) ** 0.5, floor / 4)
-    return Span(values, right[:rank], right[rank:], left[:, :rank], left[:, rank:], error)
+    return Span(values, right[:rank], None if wide else right[rank:], left[:, :rank], left[:, rank:], error)

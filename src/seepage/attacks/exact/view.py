@@ -62,8 +62,6 @@ class View:
         integers: (numeric,) numbers that are whole in raw units, where the attacker knows that and the units.
         compressed: entries were left out or rounded to few values. The error of that is no noise and cannot be
             measured, so nothing is certified.
-        bent: for each layer, how far its inputs and its slopes are from an affine function of the row, as a share of
-            their length: what tells a record from a combination of records.
     """
 
     learner: Learner
@@ -83,7 +81,6 @@ class View:
     allowed: tuple[Tensor, ...]
     integers: Tensor
     compressed: bool
-    bent: tuple[tuple[float, float], ...] = ()
 
     @property
     def numeric(self) -> int:
@@ -212,8 +209,7 @@ def view_of(observation: Observation) -> View:
         for place, (layer, span) in enumerate(zip(layers, spans, strict=True))
         if span.rank > 0 and (span.rank < layer.directions or exchange.rows <= layer.directions)
     ]
-    view = replace(view, layers=tuple(layers[k] for k in kept), spans=tuple(spans[k] for k in kept))
-    return replace(view, bent=_bent(view))
+    return replace(view, layers=tuple(layers[k] for k in kept), spans=tuple(spans[k] for k in kept))
 
 
 def integer_columns(space: Space) -> Tensor:
@@ -240,26 +236,6 @@ def is_compressed(update: Parameters) -> bool:
     few = bool(shares) and max(shares) < FEW_VALUES
     cut = len(sent) < len(entries) and float(sent.min()) > CUT / different * float(sent.median())
     return few or cut
-
-
-def _bent(view: View) -> tuple[tuple[float, float], ...]:
-    """How far inputs and slopes of every layer are from affine, on random valid rows."""
-    if not view.layers:
-        return ()
-    generator = torch.Generator().manual_seed(0)
-    count = 3 * (view.space.layout.width + 1)
-    numbers = torch.randn(count, view.numeric, generator=generator).double().clamp(view.low, view.high)
-    codes = [torch.randint(0, len(table), (count,), generator=generator) for table in view.codes]
-    x = view.rows_of(torch.stack(codes, 1) if codes else torch.zeros(count, 0, dtype=torch.long), numbers)
-    basis = torch.linalg.svd(torch.cat([x, x.new_ones(count, 1)], 1), full_matrices=False)
-    inside = basis.U[:, 1e-9 * basis.S[0] < basis.S]  # (rows, dimensions) everything an affine function can be
-
-    def share(values: Tensor) -> float:
-        rest = values - inside @ (inside.T @ values)
-        return float(rest.norm() / values.norm().clamp(min=1e-300))
-
-    slopes = view.slopes(x, torch.zeros(count, dtype=torch.long))
-    return tuple((share(taken), share(slope)) for taken, slope in zip(view.inputs(x), slopes, strict=True))
 
 
 def category_codes(space: Space) -> tuple[Tensor, ...]:
