@@ -52,6 +52,21 @@ class ColumnNumbers(Facts):
     uniform: Interval | None = None
     marginal: Interval | None = None
 
+    @property
+    def best_guess(self) -> Interval | None:
+        """What the best way of guessing gets of this column: the one an attack must beat."""
+        return max((each for each in (self.prior, self.uniform, self.marginal) if each), key=_mean, default=None)
+
+    @property
+    def gain(self) -> float | None:
+        """How much more than the best guess was read; None if one of them is not known."""
+        guess = self.best_guess
+        return self.attack.mean - guess.mean if self.attack and guess else None
+
+
+def _mean(interval: Interval) -> float:
+    return interval.mean
+
 
 class DoubtNumbers(Facts):
     """Cells by the attacker's own doubt: shares of all cells of the bucket, intervals over batches."""

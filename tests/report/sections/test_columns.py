@@ -7,6 +7,8 @@ import pytest
 from seepage.report import render
 from seepage.report.sections import columns as section
 from seepage.report.sections.columns import columns
+from seepage.results import Interval
+from seepage.results.row_numbers import ColumnNumbers
 from tests.report.example import COLUMNS, Reader, a_cell, a_dataset, a_summary, many_columns, records_of
 
 
@@ -62,3 +64,11 @@ def test_the_map_is_a_table_that_can_be_read_without_colours() -> None:
     assert Reader(page).text.count("Gain over guessing in percentage points, per column and setting") == 1
     assert 'class="heat"' in page
     assert '<td class="u' in page
+
+
+def test_a_column_must_beat_the_best_guess_of_it() -> None:
+    half, most = Interval(0.49, 0.45, 0.53), Interval(0.9, 0.88, 0.92)
+    told = ColumnNumbers(name="flag", kind="binary", attack=Interval(0.94, 0.9, 0.98), prior=half, marginal=most)
+    assert told.best_guess == most
+    assert told.gain == pytest.approx(0.04)
+    assert ColumnNumbers(name="flag", kind="binary", attack=most).gain is None

@@ -1,4 +1,4 @@
-"""Which columns are at risk: how much more of each an attack read than a guess from averages."""
+"""Which columns are at risk: how much more of each an attack read than the best guess."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from seepage.report.leaks import Leak, ReadRows, guessed_from, leaks_of
+from seepage.report.leaks import Leak, ReadRows, leaks_of
 from seepage.report.section import Section
 from seepage.results.facts import ColumnFacts
 from seepage.results.row_numbers import ColumnNumbers
@@ -46,7 +46,6 @@ class ColumnsView:
 
     every: tuple[ColumnView, ...]
     left_out: int
-    guess: str
     settings: tuple[Leak, ...]
     settings_left_out: int
     scale: float
@@ -75,7 +74,6 @@ def columns(summary: ReadRows) -> ColumnsView:
     return ColumnsView(
         every=tuple(shown),
         left_out=len(views) - len(shown),
-        guess=guessed_from(summary.study, "prior"),
         settings=tuple(sorted(drawn, key=lambda leak: leak.number)),
         settings_left_out=len(leaks) - len(drawn),
         scale=max(LEAST_SCALE, math.ceil(10 * largest - 1e-9) / 10),
@@ -91,7 +89,7 @@ def _view(
 ) -> ColumnView:
     # Two tables may each have a column of this name.
     over = [each.get(column.name) if column.dataset in ("", table) else None for table, each in read]
-    gains = tuple(_gain(numbers) for numbers in over)
+    gains = tuple(numbers.gain if numbers else None for numbers in over)
     known = [place for place, gain in enumerate(gains) if gain is not None]
     top = max(known, key=lambda place: gains[place] or 0.0, default=None)
     return ColumnView(
@@ -100,12 +98,6 @@ def _view(
         numbers=over[top] if top is not None else None,
         where=leaks[top].label if top is not None else "",
     )
-
-
-def _gain(numbers: ColumnNumbers | None) -> float | None:
-    if numbers is None or numbers.attack is None or numbers.prior is None:
-        return None
-    return numbers.attack.mean - numbers.prior.mean
 
 
 SECTION: Section[ReadRows] = Section(

@@ -42,7 +42,7 @@ def verdict(summary: ReadRows) -> Verdict:
     sentences = [
         *_proven(worst),
         _setting(worst, sum(leak.measured for leak in leaks)),
-        *_sensitive(worst.result.columns, guessed_from(summary.study, "prior")),
+        *_sensitive(worst.result.columns),
         *_safest(worst, leaks),
         *(by_chance(levels) if not any(leak.reads_rows for leak in leaks) else ()),  # nobody reads a row by chance
         *_grouped(summary),
@@ -139,21 +139,21 @@ def _described(place: dict[str, Coordinate]) -> str:
     return ", ".join(parts)
 
 
-def _sensitive(columns: Sequence[ColumnNumbers], guess: str) -> list[str]:
+def _sensitive(columns: Sequence[ColumnNumbers]) -> list[str]:
     marked = [
-        (column.attack.mean - column.prior.mean, column.name, column.attack, column.prior)
+        (column.gain, column.name, column.attack, column.best_guess)
         for column in columns
-        if column.sensitive and column.attack and column.prior
+        if column.sensitive and column.attack and column.best_guess and column.gain is not None
     ]
     if not marked:
         return []
-    _, name, attack, prior = max(marked, key=lambda entry: entry[0])
+    _, name, attack, guess = max(marked, key=lambda entry: entry[0])
     which = (
         f"The column marked sensitive, {name},"
         if len(marked) == 1
         else f"Of the {len(marked)} columns marked sensitive, {name} gained most over guessing: it"
     )
-    return [f"{which} was read in {percent(attack.mean)} of the rows there; {guess} give {percent(prior.mean)}."]
+    return [f"{which} was read in {percent(attack.mean)} of the rows there; the best guess gets {percent(guess.mean)}."]
 
 
 def _safest(worst: Leak, leaks: Sequence[Leak]) -> list[str]:
