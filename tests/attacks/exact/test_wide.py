@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from seepage._core import Streams
 from seepage.attacks import Exact
-from seepage.attacks.exact import bent, span
+from seepage.attacks.exact import bent, span, zeros
 from seepage.attacks.exact.certificate import Rows, certify
+from seepage.attacks.exact.joint import affordable
 from seepage.attacks.exact.search import span_search
 from seepage.attacks.exact.single import misses, number_errors, polish, slopes_by_numbers
 from seepage.attacks.exact.slopes import Dense, Projected
@@ -195,3 +196,20 @@ def test_a_column_of_many_categories_is_searched_without_a_square_of_them() -> N
     codes = {tuple(row) for row in leaves.codes.tolist()}
     blocks = observation.space.layout.blocks
     assert {tuple(int(row[block].argmax()) for block in blocks) for row in x} <= codes
+
+
+def test_numbers_of_all_rows_are_settled_alike_by_conjugate_gradients() -> None:
+    generator = torch.Generator().manual_seed(0)
+    neurons, rows, numeric = 30, 4, 25
+    weights, slope = (torch.randn(*shape, generator=generator).double() for shape in ((neurons, rows), (rows, numeric)))
+    vectors = torch.randn(neurons, numeric + 9, rows, generator=generator).double()
+    basis = torch.linalg.qr(vectors)[0][:, :numeric]
+    for damping in (1e-6, 1e-2):
+        one = zeros._step(weights, basis, slope, damping)
+        other = zeros._iterated_step(weights, basis, slope, damping)
+        torch.testing.assert_close(other, one, rtol=1e-6, atol=1e-8)
+
+
+def test_sets_are_not_fitted_together_where_that_would_not_fit_into_memory() -> None:
+    assert affordable(view_of(a_table(90, (3, 4), 4)[0]), 4)
+    assert not affordable(view_of(a_table(1500, (3, 4), 4)[0]), 12)

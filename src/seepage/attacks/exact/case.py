@@ -17,7 +17,7 @@ from seepage.attacks.exact.certificate import LIMIT, SAME, Rows, certify, distan
 from seepage.attacks.exact.closed import Cells, read_single
 from seepage.attacks.exact.handover import smaller
 from seepage.attacks.exact.integers import integer_members
-from seepage.attacks.exact.joint import best_set
+from seepage.attacks.exact.joint import affordable, best_set
 from seepage.attacks.exact.presence import State, presence_of
 from seepage.attacks.exact.reasons import reason
 from seepage.attacks.exact.search import Leaves, span_search
@@ -106,7 +106,8 @@ class Case:
     @property
     def _few(self) -> bool:
         """Whether the rows that are left can be fitted together."""
-        return self.view.peelable and self.total - len(self.rows) <= FEW and bool(self.view.layers)
+        left = self.total - len(self.rows)
+        return self.view.peelable and left <= FEW and bool(self.view.layers) and affordable(self.view, left)
 
     @property
     def rest(self) -> Observation:

@@ -11,6 +11,8 @@ from seepage.attacks.exact.view import View
 OFF = 0.05  # a whole number that was read may be off by this much
 PRECISION = 1e-4  # deviations to which a number is read at best after many local steps
 MANY = 5_000  # combinations of whole numbers that are tried along a family
+STEPPED = 40  # columns among which those that are stepped are looked for
+ENTRIES = 2**24  # numbers of members that are held at once
 
 
 def put_integers(view: View, codes: Tensor, numbers: Tensor, error: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -68,6 +70,9 @@ def integer_members(view: View, family: Tensor, numbers: Tensor) -> tuple[Tensor
     # Short columns that the family moves well are stepped; long ones, such as weights and amounts, would not end.
     short = [int(k) for k in columns if len(values[int(k)]) ** free <= MANY]
     directions = family * scale  # in raw units
+    if len(short) > STEPPED:  # pairs of thousands of columns would be millions: those that the family moves most
+        moved = directions[:, short].norm(dim=0).argsort(descending=True, stable=True)[:STEPPED]
+        short = sorted(short[int(k)] for k in moved)
     best, size = [], 0.0
     for chosen in ([k] for k in short) if free == 1 else ([k, m] for k in short for m in short if k < m):
         volume = float(torch.linalg.det(directions[:, chosen]).abs())
@@ -77,18 +82,25 @@ def integer_members(view: View, family: Tensor, numbers: Tensor) -> tuple[Tensor
         return nothing
     grid = torch.cartesian_prod(*(values[k] for k in best)).reshape(-1, free)  # (combinations, free)
     raw = numbers * scale + shift
-    step = (grid[None] - raw[:, None, best]) @ torch.linalg.inv(directions[:, best])  # (rows, combinations, free)
-    members = raw[:, None] + step @ directions
     allowed = OFF + PRECISION * scale
     others = torch.tensor([int(k) for k in columns if int(k) not in best and float(allowed[int(k)]) < 0.3])
     if not len(others):
         return nothing
-    off = (members[..., others] - members[..., others].round()).abs()
-    inside = ((members >= view.low * scale + shift - OFF) & (members <= view.high * scale + shift + OFF)).all(-1)
-    place, combination = ((off < allowed[others]).all(-1) & inside).nonzero().T
-    found = members[place, combination]
-    found[:, columns] = found[:, columns].round()
-    return place, ((found - shift) / scale).float().double()
+    low, high = view.low * scale + shift - OFF, view.high * scale + shift + OFF
+    part, back = max(ENTRIES // (len(grid) * view.numeric), 1), torch.linalg.inv(directions[:, best])
+    places, found = [], []
+    for begin in range(0, len(raw), part):
+        own = raw[begin : begin + part]
+        step = (grid[None] - own[:, None, best]) @ back  # (rows, combinations, free)
+        members = own[:, None] + step @ directions
+        off = (members[..., others] - members[..., others].round()).abs()
+        inside = ((members >= low) & (members <= high)).all(-1)
+        place, combination = ((off < allowed[others]).all(-1) & inside).nonzero().T
+        places.append(begin + place)
+        found.append(members[place, combination])
+    every = torch.cat(found)
+    every[:, columns] = every[:, columns].round()
+    return torch.cat(places), ((every - shift) / scale).float().double()
 
 
 def _units(view: View) -> tuple[Tensor, Tensor]:

@@ -19,6 +19,7 @@ from seepage.attacks.exact.view import View, layer_gradient
 from seepage.attacks.inversion import Runs
 
 TRIES = 6  # sets of rows that are fitted
+ENTRIES = 2**27  # of the derivative of all gradients by all numbers: a gigabyte
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,12 @@ class Fit:
     labels: Tensor
     excess: float
     certain: bool = False
+
+
+def affordable(view: View, rows: int) -> bool:
+    """Whether so many rows can be fitted together: the derivative by all their numbers must fit into memory."""
+    entries = sum(layer_gradient(view.gradient, layer).numel() for layer in view.layers)
+    return rows * view.numeric * entries <= ENTRIES
 
 
 def best_set(view: View, runs: Runs) -> Fit | None:

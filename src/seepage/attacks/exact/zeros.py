@@ -28,6 +28,8 @@ DRIFT = 2.0  # a silent neuron is this many times its way during training, and t
 ALIKE = 0.99  # the cosine of two duals of one record
 MANY = 2_000  # candidates at once
 PASSES = 4  # over rows that may be exchanged
+ENTRIES = 2**25  # of the settling's matrices; larger ones are never written down
+CLOSE, ROUNDS = 1e-10, 200  # of conjugate gradients: what may be left of the wanted, and when to stop anyway
 
 
 def silent_neurons(view: View, change: Parameters, x: Tensor) -> Tensor:
@@ -125,13 +127,9 @@ def settle(view: View, change: Parameters, x: Tensor, steps: int = 20) -> tuple[
     weights, rest, basis = _explained(view, change, x)
     cost, damping = float(rest.square().sum()), 1e-6
     for _ in range(steps):
-        # The derivative of a neuron's rest by number a of row i: its weight times the a-th axis outside of the basis.
-        outside = -basis[:, :numeric] @ basis.transpose(1, 2)  # (neurons, numeric, inputs)
-        outside[:, :, :numeric] += torch.eye(numeric, dtype=x.dtype)
-        square = torch.einsum("ki,kj,kab->iajb", weights, weights, outside[:, :, :numeric]).reshape(count * numeric, -1)
-        slope = torch.einsum("ki,ka->ia", weights, rest[:, :numeric]).flatten()
-        ridge = damping * torch.diagonal(square).max() * torch.eye(len(square), dtype=x.dtype)
-        step = torch.linalg.solve(square + ridge, slope).reshape(count, numeric)
+        slope = torch.einsum("ki,ka->ia", weights, rest[:, :numeric])
+        large = max(len(basis) * numeric, count**2 * numeric) * numeric > ENTRIES
+        step = (_iterated_step if large else _step)(weights, basis[:, :numeric], slope, damping)
         trial = x.clone()
         trial[:, :numeric] = (x[:, :numeric] + step).clamp(view.low, view.high)
         found = _explained(view, change, trial)
@@ -146,6 +144,47 @@ def settle(view: View, change: Parameters, x: Tensor, steps: int = 20) -> tuple[
             if damping > 1:
                 break
     return x, (cost / rest.numel()) ** 0.5 / error
+
+
+def _step(weights: Tensor, basis: Tensor, slope: Tensor, damping: float) -> Tensor:
+    """(rows, numeric) a damped step of Gauss-Newton over the numbers of all rows.
+
+    Args:
+        weights: (neurons, rows).
+        basis: (neurons, numeric, rows) of the rows awake.
+        slope: (rows, numeric) what the step has to explain.
+        damping: as a share of the normal matrix's largest entry.
+    """
+    # The derivative of a neuron's rest by number a of row i: its weight times the a-th axis outside of the basis.
+    outside = -basis @ basis.transpose(1, 2)  # (neurons, numeric, numeric)
+    outside += torch.eye(basis.shape[1], dtype=basis.dtype)
+    square = torch.einsum("ki,kj,kab->iajb", weights, weights, outside).reshape(slope.numel(), -1)
+    ridge = damping * torch.diagonal(square).max() * torch.eye(len(square), dtype=basis.dtype)
+    found: Tensor = torch.linalg.solve(square + ridge, slope.flatten())
+    return found.reshape(slope.shape)
+
+
+def _iterated_step(weights: Tensor, basis: Tensor, slope: Tensor, damping: float) -> Tensor:
+    """The same by conjugate gradients, for tables whose matrix is too large to be written down."""
+    largest = (weights.square().T @ (1 - basis.square().sum(2))).max()
+
+    def product(step: Tensor) -> Tensor:
+        moved = weights @ step  # (neurons, numeric)
+        inside = torch.einsum("kda,kd->ka", basis, moved)
+        return weights.T @ (moved - torch.einsum("kda,ka->kd", basis, inside)) + damping * largest * step
+
+    step, left, direction = torch.zeros_like(slope), slope, slope
+    size = float(left.square().sum())
+    goal = CLOSE**2 * size
+    for _ in range(ROUNDS):
+        if size <= goal:
+            break
+        image = product(direction)
+        along = size / float((direction * image).sum())
+        step, left = step + along * direction, left - along * image
+        size, before = float(left.square().sum()), size
+        direction = left + size / before * direction
+    return step
 
 
 def completed(view: View, change: Parameters, x: Tensor, others: Tensor) -> Tensor:
