@@ -385,6 +385,13 @@ NUMBERS = [
         write=text(),
     ),
     Messy(
+        name="NA among words, which may be one",
+        cells={"region": ["EU", "NA", "AS"], "x": ["5", "NA", "7", "9"]},
+        expected={"region": ["EU", None, "AS"], "x": [5, None, 7, 9]},
+        write=text(),
+        note="Cells that say NA count as empty: 'region' (20).",
+    ),
+    Messy(
         name="numbers that no integer holds",
         cells={"x": ["99999999999999999999", "5"], **AGE},
         expected={"x": ["1e+20", "5.0"], **AGES},

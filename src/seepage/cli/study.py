@@ -47,7 +47,7 @@ class RowsRunOptions(RunOptions):
         float | None,
         Field(gt=0),
         Option(
-            help="About how long it may take; 5 if not given. What is not given of batches, passes, trials and attacks is fitted.",
+            help="About how long it may take; 5 if not given. Batches, passes, trials and attacks are fitted.",
             group=RUNNING,
         ),
     ] = None

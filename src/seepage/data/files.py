@@ -21,7 +21,10 @@ import polars as pl
 
 from seepage._core import InputError
 
-EMPTY = ["", "?", "NA"]  # how an empty cell is written in CSV files
+_MARKS = ["?", "NA"]
+EMPTY = ["", *_MARKS]  # how an empty cell is written in CSV files
+_TOLD = 5  # columns that a note names
+_SAMPLE = 200  # cells that are looked at
 MAX_UNPACKED = 1 << 30  # bytes of a compressed file after unpacking
 SEPARATORS = ",;\t|"
 PACKED = (".gz", ".zst", ".zstd")
@@ -99,12 +102,35 @@ def _read_text(path: Path) -> RawTable:
         # As text first: polars' own guess over all rows reads the file twice and takes four times as long.
         frame = pl.read_csv(
             io.BytesIO(text.encode()) if encoding or said else content,
-            separator=separator, null_values=EMPTY, infer_schema=False,
+            separator=separator, null_values=[""], infer_schema=False,
         )  # fmt: skip
     except pl.exceptions.PolarsError as error:
         raise InputError(f"{path} is not a table: {first_line(error)}") from None
+    frame, marked = _without_marks(frame)
     frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))  # a blank line, usually the last, is no row
-    return RawTable(frame=frame, separator=separator, notes=tuple(notes))
+    return RawTable(frame=frame, separator=separator, notes=(*notes, *marked))
+
+
+def _without_marks(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Cells that say NA or ? are empty. Among words NA may be one (Namibia, North America), so that is told."""
+    text = pl.col(pl.String)
+    cells = text.str.strip_chars()
+    counts = frame.select((cells == "NA").sum()).row(0)
+    frame = frame.with_columns(pl.when(cells.is_in(_MARKS)).then(None).otherwise(text).name.keep())
+    found = [
+        f"{name!r} ({count:,})"
+        for name, count in zip(frame.columns, counts, strict=True)
+        if count and _are_words(frame[name])
+    ]
+    more = f" and {len(found) - _TOLD} more columns" if len(found) > _TOLD else ""
+    note = f"Cells that say NA count as empty: {', '.join(found[:_TOLD])}{more}."
+    return frame, [note] if found else []
+
+
+def _are_words(series: pl.Series) -> bool:
+    """Whether most of the first cells have a letter."""
+    share = series.drop_nulls().head(_SAMPLE).str.contains(r"\p{L}").mean()
+    return isinstance(share, float) and share > 0.5
 
 
 def unpacked(path: Path) -> bytes:
