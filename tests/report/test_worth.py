@@ -38,6 +38,10 @@ def test_the_verdict_remarks_models_that_are_worth_nothing() -> None:
     assert plain(one).startswith("In 1 of 2 trainings the model is no better than a constant answer: batch 8 (F1 0.000")
     (every,) = worthless(a_summary(utility=[trained(8, 0.0)]))
     assert every.startswith("The model is no better than a constant answer (F1 0.000")
+    ranks, answers = a_utility(8, "best", 0, {"f1": 0.0, "roc_auc": 0.6}), a_utility(1, "best", 0, {"f1": 0.0})
+    (both,) = worthless(a_summary(utility=[answers, ranks]))
+    assert "In both trainings" in both
+    assert "batch 8 (F1 0.000: it answers no for every row, though it ranks rows" in plain(both)  # and batch 1 does not
     text = Reader(render(a_summary(utility=[trained(8, 0.0)]))).text
     assert text.count("no better than a constant") >= 2  # the verdict, and the table of scores
     assert "Train the model until it is worth something" in text

@@ -43,17 +43,15 @@ def worthless(summary: RowsSummary) -> list[str]:
     if not poor:
         return []
     every = list(dict.fromkeys(_place(entry) for entry in best))
-    first = next(iter(poor.values()))
-    if len(poor) == len(every):
-        which = "The model is" if len(every) == 1 else f"In {_all(len(every))} trainings the model is"
-        return [f"{which} no better than a constant answer ({first}). {_LITTLE}"]
+    reasons = list(dict.fromkeys(poor.values()))
+    many = _all(len(every)) if len(poor) == len(every) else f"{len(poor)} of {len(every)}"
+    which = "The model is" if len(every) == 1 else f"In {many} trainings the model is"
+    if len(poor) == len(every) and len(reasons) == 1:
+        return [f"{which} no better than a constant answer ({reasons[0]}). {_LITTLE}"]
     names = words.varying([dict(zip(_ABOUT, place, strict=True)) for place in every])
-    told = [words.label(dict(zip(_ABOUT, place, strict=True)), names) for place in poor]
+    told = [f"{words.label(dict(zip(_ABOUT, place, strict=True)), names)} ({why})" for place, why in poor.items()]
     more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
-    which = f"{'; '.join(told[:SHOWN])}{more} ({first})"
-    return [
-        f"In {len(poor)} of {len(every)} trainings the model is no better than a constant answer: {which}. {_LITTLE}"
-    ]
+    return [f"{which} no better than a constant answer: {'; '.join(told[:SHOWN])}{more}. {_LITTLE}"]
 
 
 _LITTLE = "Its numbers say little about a model that has learned something; train longer (--exposure) to know."
