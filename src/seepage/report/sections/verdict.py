@@ -18,8 +18,8 @@ from seepage.results.rows import RowsSummary
 from seepage.results.vertical import VerticalSummary
 
 MEANINGS = {
-    Level.LEAKS: "Private rows can be read back. The attack beats guessing: it read more rows, nearly at least, than any "
-    "guess, or at least 20 percentage points more cells than a guess gets right.",
+    Level.LEAKS: "Private rows can be read back. The attack beats guessing: it read more rows, nearly at least, than "
+    "any guess, or at least 20 percentage points more cells than a guess gets right.",
     Level.SOME: "The attack gets more right than guessing does, or read single rows, but the leak is limited.",
     Level.INCOMPLETE: "Nothing was found where the attack could be measured, but some parts of the plan or attacks "
     "failed, ran out of their budget or were tried too few times to rule out a gain of 20 points. That is not evidence "
