@@ -231,8 +231,26 @@ def _evident(view: View, codes: Tensor, numbers: Tensor, labels: Tensor, left: i
     spare = sum(view.spans[k].equations for k in view.deep) + left - _undetermined(view)
     enough = spare * torch.stack(digits).amin(0).clamp(min=0) >= DIGITS
     tolerance = tolerances(view, view.rows_of(codes, numbers))
-    precise = (number_errors(view, codes, numbers, held) * tolerance[:, None] < PRECISE).all(1)
+    precise = _precise_around(view, codes, numbers, held)
     return enough & precise & _no_rival(view, codes, numbers, tolerance)
+
+
+def _precise_around(view: View, codes: Tensor, numbers: Tensor, held: Tensor) -> Tensor:
+    """(rows,) whether numbers are known well enough, at the row and on either side of it.
+
+    A slope is that of one side of every kink. Two near records wake the same neurons, so all rows on the line through
+    them meet every equation; one such row that lies just behind the next kink looks well determined by its own slope.
+    So the row is moved as far as its numbers may be off, the way they are known worst, and asked again.
+    """
+    if not view.numeric:
+        return torch.ones(len(codes), dtype=torch.bool)
+    weakest = slopes_by_numbers(view, codes, numbers)[1].weakest(held)
+    reach = PRECISE * weakest / weakest.abs().amax(1, keepdim=True).clamp(min=1e-300)
+    sure = torch.ones(len(codes), dtype=torch.bool)
+    for moved in (numbers, numbers + reach, numbers - reach):
+        tolerance = tolerances(view, view.rows_of(codes, moved))
+        sure &= (number_errors(view, codes, moved, held) * tolerance[:, None] < PRECISE).all(1)
+    return sure
 
 
 def _telling_digits(view: View, x: Tensor, labels: Tensor) -> Tensor:

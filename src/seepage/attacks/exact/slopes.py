@@ -15,6 +15,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+TURNS = 10  # of inverse iteration
 RIDGE = 1e-14  # of the largest entry: directions that nothing determines get a huge error from it
 
 
@@ -54,6 +55,16 @@ class Dense:
         ridge = RIDGE * torch.diagonal(square, dim1=1, dim2=2).amax(1).clamp(min=1e-16)
         inverse = torch.linalg.inv(square + torch.diag_embed(ridge[:, None].expand(-1, slope.shape[2])))
         return torch.diagonal(inverse, dim1=1, dim2=2).clamp(min=0).sqrt()
+
+    def weakest(self, held: Tensor | None) -> Tensor:
+        """(rows, numeric) the direction of length 1 in which numbers are known worst."""
+        square = self.slope.transpose(1, 2) @ self.slope
+        if held is not None:
+            free = (~held).to(square.dtype)
+            largest = torch.diagonal(square, dim1=1, dim2=2).amax(1) + 1.0
+            square = square * free[:, :, None] * free[:, None] + torch.diag_embed(2 * largest[:, None] * (1 - free))
+        found: Tensor = torch.linalg.eigh(square)[1][:, :, 0]
+        return found
 
     def rest(self, misses: Tensor) -> Tensor:
         """(rows, choices, equations) what is left of misses when the numbers are fitted again."""
@@ -136,6 +147,18 @@ class Projected:
         """(rows, numeric) the diagonal of the inverse normal matrix, as :meth:`Dense.errors`."""
         normal = self._free if held is None else self._undamped((~held).to(self.others.dtype))
         return normal.inverse_diagonal().clamp(min=0).sqrt()
+
+    def weakest(self, held: Tensor | None) -> Tensor:
+        """(rows, numeric) the direction in which numbers are known worst, by inverse iteration, as :class:`Dense`."""
+        moving = self.others.new_ones(len(self.others), self.others.shape[2])
+        if held is not None:
+            moving = (~held).to(self.others.dtype)
+        normal = self._free if held is None else self._undamped(moving)
+        found = torch.randn(moving.shape, generator=torch.Generator().manual_seed(0)).to(moving) * moving
+        for _ in range(TURNS):
+            found = normal.solve(found[:, None])[:, 0] * moving
+            found = found / found.norm(dim=1, keepdim=True).clamp(min=1e-300)
+        return found
 
     def rest(self, misses: Tensor) -> Tensor:
         """(rows, choices, equations) what is left of misses when the numbers are fitted again."""
