@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from seepage._core import Outcome, Streams, silent
 from seepage.attacks import RowsAttack
 from seepage.data.source import Source
-from seepage.observation import Observation
+from seepage.metrics import Evaluator
+from seepage.observation import Claim, Observation
 from seepage.plans import registry
 from seepage.studies.rows.attacking import claims_of
-from seepage.studies.rows.making import make_protocol, train
+from seepage.studies.rows.making import knowledge_of, make_protocol, train
 from seepage.studies.rows.running import RowsChoice, rounds_of
 from seepage.studies.rows.settings import RowsSettings
 
@@ -77,17 +78,35 @@ def round_seconds(source: Source, settings: RowsSettings, choice: RowsChoice) ->
     return max(0.0, taken[1] - taken[0]) / few
 
 
-def first_update(source: Source, settings: RowsSettings, choice: RowsChoice) -> Observation:
-    """An update before any training: what an attack is tried on."""
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """An update before any training, that attacks are tried on, and the seconds that scoring a claim of it takes."""
+
+    update: Observation
+    scoring: float
+
+
+def first_update(source: Source, settings: RowsSettings, choice: RowsChoice) -> Sample:
+    """A client's first update."""
     untrained = settings.model_copy(update={"exposure": 0.0, "attack_points": ("initialized",), "trials": 1})
     streams = Streams(settings.seed)
-    trace, _ = train(source, untrained, choice.model, choice.defense, choice.batch_size, streams, silent)
-    return trace.points[0].observations[0]
+    trace, whole = train(source, untrained, choice.model, choice.defense, choice.batch_size, streams, silent)
+    truth = trace.points[0].truths[0]
+    claim = Claim(outcome=Outcome.OK, rows=truth.encoder.encode(truth.rows, truth.statistics))
+    evaluator = Evaluator(training=whole, deviation=settings.deviation, matching=settings.matching)
+    begin = time.process_time()
+    evaluator(claim, truth, knowledge_of(settings), streams.numpy("scoring"))
+    return Sample(trace.points[0].observations[0], time.process_time() - begin)
 
 
-def attack_cost(name: str, settings: RowsSettings, observation: Observation) -> AttackCost:
-    """What an attack on such updates costs; a few seconds of trying, whatever its budget."""
+def attack_cost(name: str, settings: RowsSettings, sample: Sample) -> AttackCost:
+    """What an attack on such updates costs, and scoring it; a few seconds of trying, whatever its budget."""
     attack = registry.make("attack", name, "rows", settings.attack_options)
+    tried = _tried(attack, sample.update)
+    return replace(tried, fixed=tried.fixed + sample.scoring)
+
+
+def _tried(attack: RowsAttack, observation: Observation) -> AttackCost:
     phases = [phase for phase in PHASES if all(hasattr(attack, option) for option in phase)]
     if not phases:
         return AttackCost(_timed(attack, observation)[0])
