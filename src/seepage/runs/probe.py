@@ -12,6 +12,8 @@ from seepage.runs.backends import cores
 from seepage.runs.plan import Plan, Task
 from seepage.studies.study import Opened, Probe
 
+START = 8.0  # seconds of every run: loading torch and the table, compiling, summing up, the report
+
 
 @dataclass(frozen=True)
 class Impossible:
@@ -41,7 +43,7 @@ class Estimate:
 
     def wall(self, jobs: int) -> float:
         """Seconds with so many processes."""
-        return self.seconds / max(1, min(jobs, cores(), self.tasks))
+        return START + self.seconds / max(1, min(jobs, cores(), self.tasks))
 
 
 def impossible(plan: Plan, sources: Sequence[Opened]) -> list[Impossible]:
