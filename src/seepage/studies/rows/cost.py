@@ -6,9 +6,11 @@ tell how much. An attack that reads everything by algebra costs what it costs.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 
 from seepage._core import Outcome, Streams, silent
 from seepage.attacks import RowsAttack
@@ -21,7 +23,7 @@ from seepage.studies.rows.making import knowledge_of, make_protocol, train
 from seepage.studies.rows.running import RowsChoice, rounds_of
 from seepage.studies.rows.settings import RowsSettings
 
-ROUNDS = 20  # of training that are tried
+ROUNDS = 60  # of training that are tried
 STEPS, MORE_STEPS = 10, 40  # of an optimiser that is tried
 RESTARTS = 2
 LONGEST = 10.0  # seconds of one trial with many restarts; where it would take longer, few must do
@@ -64,18 +66,19 @@ class AttackCost:
 
 
 def round_seconds(source: Source, settings: RowsSettings, choice: RowsChoice) -> float:
-    """Of a round of training: what so many rounds take longer than none."""
+    """Of a usual round of training: setting up a large table takes far longer, and so does looking how good it is."""
     rounds = rounds_of(source, settings, choice.batch_size)[0]
     few, exposure = min(ROUNDS, rounds), make_protocol(settings, choice.batch_size).exposure
-    if not few:
+    if few < 2:
         return 0.0
-    taken = []
-    for share in (0.0, few / rounds):
-        changed = settings.model_copy(update={"exposure": share * exposure, "attack_points": ("initialized",)})
-        begin = time.process_time()
-        train(source, changed, choice.model, choice.defense, choice.batch_size, Streams(settings.seed), silent)
-        taken.append(time.process_time() - begin)
-    return max(0.0, taken[1] - taken[0]) / few
+    ends: list[float] = []
+
+    def watch(label: str, done: int, total: int, note: str = "") -> None:
+        ends.append(time.process_time())
+
+    changed = settings.model_copy(update={"exposure": few / rounds * exposure, "attack_points": ("initialized",)})
+    train(source, changed, choice.model, choice.defense, choice.batch_size, Streams(settings.seed), watch)
+    return median(later - sooner for sooner, later in itertools.pairwise(ends)) if len(ends) > 1 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
