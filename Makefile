@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 .PHONY: audit test test-slow test-portable install check format bench docs notebooks site dist clean browser
 
 audit: install ## audit Adult (or clinic where it cannot be fetched) and write a report
-	$(BIN)/seepage audit --data adult --fallback clinic --batch-size 1,8,32 --exposure 5 --attacks exact:restarts=5
+	$(BIN)/seepage audit --data adult --fallback clinic --batch-size 1,8,32 --exposure 5 --trials 10 --attacks exact:restarts=5
 
 test: install browser ## the default test suite, under 8 minutes on two cores
 	$(BIN)/python -m pytest -n 2
