@@ -21,6 +21,7 @@ from rich.progress import (
 )
 from rich.table import Column, Table
 
+from seepage._core.stopwatch import duration
 from seepage.cli.counting import counted
 from seepage.report.words import spec
 from seepage.results import Interval, Summary
@@ -104,10 +105,10 @@ class ProgressBars:
             return
         self._told = now
         taken = now - self._begun
-        of = "" if self._expected is None else f" of about {_span(max(self._expected, taken))}"
+        of = "" if self._expected is None else f" of about {duration(max(self._expected, taken))}"
         noted = f" ({note})" if note else ""
         errors.print(
-            f"{_span(taken)}{of}: {label}{noted}, {done} of {total}", highlight=False, soft_wrap=True, markup=False
+            f"{duration(taken)}{of}: {label}{noted}, {done} of {total}", highlight=False, soft_wrap=True, markup=False
         )
 
 
@@ -117,10 +118,6 @@ _ALL = "in all"
 def tell(line: str) -> None:
     """A line on stderr: wrapped between words on a terminal, whole in a pipe."""
     errors.print(line, highlight=False, markup=False, soft_wrap=not errors.is_terminal)
-
-
-def _span(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def print_summary(summary: Summary) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seepage._core.stopwatch import duration
 from seepage.cli.counting import counted
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def show(
     console.print(f"{counted(len(made.tasks), 'task')}, {len(wrong)} of them impossible.", highlight=False)
     if cost is not None and memory is not None:
         console.print(
-            f"{counted(cost.cells, 'cell')}, about {_time(cost.wall(amount))} in {amount} processes, about "
+            f"{counted(cost.cells, 'cell')}, about {duration(cost.wall(amount))} in {amount} processes, about "
             f"{memory / 2**30:.1f} GB. Tried: {tried}.",
             highlight=False,
         )
@@ -109,9 +110,3 @@ def _opened(path: Path) -> tuple[Plan, Sequence[Opened]]:
 
     made = make_plan(read_plan(path))
     return made, open_sources(made)
-
-
-def _time(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

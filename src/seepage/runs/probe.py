@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from seepage._core import InputError, Progress, silent
 from seepage._core.memory import peak_memory
+from seepage._core.stopwatch import Stopwatch
 from seepage.runs.backends import cores
 from seepage.runs.plan import Plan, Task
 from seepage.studies.study import Opened, Probe
@@ -83,20 +83,20 @@ def estimate(
         for probe in plan.study.probes(sources[task.place], task.variant.settings, task.choice):
             key = (sources[task.place].name, *probe.kind)
             kinds.setdefault(key, _Kind(task, probe)).times += probe.times
-    begin, computed = time.perf_counter(), time.process_time()
+    watch = Stopwatch()
     for number, kind in enumerate(kinds.values(), start=1):
-        if number > 2 and time.perf_counter() - begin > limit:
+        if number > 2 and watch.taken > limit:
             break
         task = kind.task
-        kind.cost = plan.study.try_one(sources[task.place], task.variant.settings, task.choice, kind.probe)
+        with watch:
+            kind.cost = plan.study.try_one(sources[task.place], task.variant.settings, task.choice, kind.probe)
         progress("trials", number, len(kinds))
     every = list(kinds.values())
-    taken, computed = time.perf_counter() - begin, time.process_time() - computed
-    busy = max(1.0, taken / computed) if taken > 1 and computed > 0 else 1.0  # others compute here too
     return Estimate(
         tasks=len(tasks),
         cells=sum(plan.study.cells(task.variant.settings, task.choice) for task in tasks),
-        seconds=busy * sum(_total([kind for kind in every if kind.probe.trains is each]) for each in (True, False)),
+        seconds=watch.busy
+        * sum(_total([kind for kind in every if kind.probe.trains is each]) for each in (True, False)),
         memory=peak_memory() or 0,
         tried=sum(kind.cost is not None for kind in every),
         kinds=len(every),

@@ -8,11 +8,11 @@ run says it.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from seepage._core import InputError, Progress, silent
+from seepage._core.stopwatch import Stopwatch, duration
 from seepage.data.source import Source
 from seepage.plans import registry
 from seepage.plans.spec import Spec, options_of
@@ -52,7 +52,7 @@ class _Costs:
     """Of one batch size."""
 
     round: float
-    attacks: dict[str, AttackCost]
+    attacks: tuple[AttackCost, ...]
 
 
 def fitted(
@@ -76,7 +76,7 @@ def fitted(
     if "batch_sizes" not in given and settings.protocol == "fedsgd":
         for larger in LARGER:
             more = settings.model_copy(update={"batch_sizes": (*sizes, larger)})
-            if not probe.possible(more) or probe.behind * 4 > seconds:
+            if not probe.possible(more) or probe.watch.taken * 4 > seconds:
                 break
             wider = _less(probe, more, given, seconds * SHARE, jobs, most=DECENT)
             if wider.seconds > seconds * SHARE:
@@ -91,8 +91,7 @@ class _Prober:
     def __init__(self, source: Source, settings: RowsSettings, progress: Progress) -> None:
         self._source, self._settings, self._progress = source, settings, progress
         self._known: dict[RowsChoice, _Costs] = {}
-        self.behind = 0.0  # seconds that trying has taken
-        self._computed = 0.0  # seconds of the processor in them
+        self.watch = Stopwatch()
 
     def possible(self, settings: RowsSettings) -> bool:
         """Whether the largest batch can be drawn at all."""
@@ -108,24 +107,18 @@ class _Prober:
         for choice in _choices(settings):
             costs = self._costs(choice)
             training += costs.round * sum(rounds_of(self._source, settings, choice.batch_size))
-            for name, cost in costs.attacks.items():
-                spec = next(each for each in settings.attacks if Spec.read(each).name == name)
+            for spec, cost in zip(settings.attacks, costs.attacks, strict=True):  # budgets change, their order does not
                 attack = registry.make("attack", spec, "rows", settings.attack_options)
                 attacking += cost.seconds(attack, settings.trials) * len(settings.attack_points)
-        busy = max(1.0, self.behind / self._computed) if self._computed > 0 else 1.0  # others compute here too
-        return busy * training, busy * attacking
+        return self.watch.busy * training, self.watch.busy * attacking
 
     def _costs(self, choice: RowsChoice) -> _Costs:
         if choice not in self._known:
-            begin, computed = time.perf_counter(), time.process_time()
             self._progress("trying", len(self._known), len(self._known) + 1, choice.label)
-            update = first_update(self._source, self._settings, choice)
-            attacks = {
-                Spec.read(name).name: attack_cost(name, self._settings, update) for name in self._settings.attacks
-            }
-            self._known[choice] = _Costs(round_seconds(self._source, self._settings, choice), attacks)
-            self.behind += time.perf_counter() - begin
-            self._computed += time.process_time() - computed
+            with self.watch:
+                update = first_update(self._source, self._settings, choice)
+                attacks = tuple(attack_cost(name, self._settings, update) for name in self._settings.attacks)
+                self._known[choice] = _Costs(round_seconds(self._source, self._settings, choice), attacks)
         return self._known[choice]
 
 
@@ -198,12 +191,12 @@ def _lines(before: RowsSettings, plan: Fitted, given: Collection[str], seconds: 
         f"{after.exposure if after.exposure is not None else EXPOSURE[after.protocol]:g} passes over the rows",
         f"attack {_and(after.attacks)}",
     ]
-    about = _time(plan.seconds)
-    lines = [f"Planned to end within {_time(seconds)}: {', '.join(said)}; about {about}."]
+    about = duration(plan.seconds)
+    lines = [f"Planned to end within {duration(seconds)}: {', '.join(said)}; about {about}."]
     if less := _reduced(before, after):
         lines.append(f"Less than by default, to be in time: {_and(less)}. Give an option to set it, or --thorough.")
     if plan.seconds > seconds:
-        lines[0] = f"This will take about {about}, more than {_time(seconds)}: {', '.join(said)}."
+        lines[0] = f"This will take about {about}, more than {duration(seconds)}: {', '.join(said)}."
     return tuple(lines)
 
 
@@ -218,9 +211,3 @@ _SMALLER = {"exposure": "--exposure", "trials": "--trials", "attacks": "--attack
 def _and(values: Sequence[object]) -> str:
     words = [str(value) for value in values]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def _time(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(seconds, 1):.0f} seconds"
-    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
