@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: audit test test-slow test-portable install check format bench docs notebooks site dist clean browser
+.PHONY: audit test test-slow test-portable install check format bench docs notebooks site dist clean browser fault-tests
 
 audit: install ## audit Adult (or clinic where it cannot be fetched) and write a report
 	$(BIN)/seepage audit --data adult --fallback clinic --batch-size 1,8,32 --exposure 5 --trials 10 --attacks exact:restarts=5
@@ -14,6 +14,9 @@ test: install browser ## the default test suite, under 8 minutes on two cores
 
 test-slow: install browser ## the tests that take minutes
 	$(BIN)/python -m pytest -m slow
+
+fault-tests: install ## kills, failed writes, damage, fuzzing, canaries, ports: the table of docs/explanation/trust.md
+	$(BIN)/python -m tests.faults
 
 NUMERIC := tests/_core tests/attacks tests/data tests/defenses tests/federation tests/metrics tests/models tests/results tests/studies tests/testing
 OTHERS  := ATEN_CPU_CAPABILITY=default ATEN_CPU_CAPABILITY=avx2 ATEN_CPU_CAPABILITY= MKL_CBWR=COMPATIBLE
