@@ -179,7 +179,7 @@ def test_processes_and_clusters_give_the_same_numbers(undisturbed: tuple[str, Pa
     local: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "protocol": "tcp"}
     with (
         LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **local) as cluster,  # type: ignore[no-untyped-call]
-        open_backend("dask", jobs=1, scheduler=cluster.scheduler_address) as backend,
+        open_backend("dask", jobs=1, scheduler=cluster.scheduler_address, plain_tcp=True) as backend,
     ):
         run(plan, out=tmp_path / "near", command="", backend=backend)
         backend.shared = False  # as if the workers were elsewhere: records come back with the task

@@ -1,6 +1,6 @@
 """The ground floor: errors, named random streams, outcomes. Knows nothing about learning."""
 
-from seepage._core.errors import DiskFull, InputError, NotApplicable, SeepageError, nearest, unknown_name
+from seepage._core.errors import DiskFull, InputError, NotApplicable, RunStopped, SeepageError, nearest, unknown_name
 from seepage._core.outcome import Outcome
 from seepage._core.progress import Progress, silent, under
 from seepage._core.streams import Streams
@@ -11,6 +11,7 @@ __all__ = [
     "NotApplicable",
     "Outcome",
     "Progress",
+    "RunStopped",
     "SeepageError",
     "Streams",
     "nearest",

@@ -4,7 +4,8 @@
     └── InputError          the user's input; one clear sentence, exit code 2
         ├── FetchError      a data set could not be had; says the other ways
         ├── NotApplicable   an attack says that it does not apply to this set-up
-        └── DiskFull        nothing more can be written; what is finished is kept
+        ├── DiskFull        nothing more can be written; what is finished is kept
+        └── RunStopped      workers are gone, or are not what they should be; what is finished is kept
 
 Anything else is a bug of ours and keeps its traceback.
 """
@@ -46,6 +47,11 @@ class NotApplicable(InputError):
 
 class DiskFull(InputError):
     """The disk is full. What was finished before is kept, and the work can go on when there is room."""
+
+
+class RunStopped(InputError):
+    """A run cannot go on with its workers: they are gone, or hold other versions or another table. What was finished
+    before is kept, and the run can go on later."""
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str | None:

@@ -39,8 +39,15 @@ class Where(BaseModel):
     ] = None
     scheduler: Annotated[
         str | None,
-        Option(help="backend dask: the scheduler's address, tcp://HOST:PORT or tls://HOST:PORT.", group=RUNNING),
+        Option(help="backend dask: the scheduler's address, tls://HOST:PORT.", group=RUNNING),
     ] = None
+    plain_tcp: Annotated[
+        bool,
+        Option(
+            help="backend dask: take a scheduler at tcp://HOST:PORT. Whoever reaches that port can run code as you.",
+            group=RUNNING,
+        ),
+    ] = False
 
 
 if TYPE_CHECKING:
@@ -130,6 +137,8 @@ def workers(plan: Plan, where: Where) -> Iterator[Backend | None]:
     """Where a plan runs: one without a grid here, others in as many processes as there are cores."""
     from seepage.runs.backends import cores, open_backend
 
+    if where.plain_tcp and where.scheduler is None:
+        raise InputError("--plain-tcp is about a scheduler's address (--scheduler), and none is given. Leave it out.")
     if where.jobs is not None and where.scheduler is not None:
         raise InputError("--jobs would have no effect: a cluster (--scheduler) has its own workers. Leave it out.")
     jobs, named = where.jobs, where.backend is not None or where.scheduler is not None
@@ -139,7 +148,7 @@ def workers(plan: Plan, where: Where) -> Iterator[Backend | None]:
         return
     amount = jobs or max(1, min(cores(), len(plan.tasks)))
     name = where.backend or ("dask" if where.scheduler else "local")
-    with open_backend(name, jobs=amount, scheduler=where.scheduler) as opened:
+    with open_backend(name, jobs=amount, scheduler=where.scheduler, plain_tcp=where.plain_tcp) as opened:
         yield opened
 
 

@@ -22,11 +22,12 @@ from seepage.results.showing import show_with
 from seepage.results.store import STORE_VERSION, Head
 from seepage.runs.backends import Backend, open_backend
 from seepage.runs.gathering import gather, outline_of
+from seepage.runs.identity import versions
 from seepage.runs.notebook import progress_here
 from seepage.runs.plan import Plan, make_plan
 from seepage.runs.signature import described, with_options
 from seepage.runs.sweep import run_here, run_plan
-from seepage.runs.task import Memory, versions
+from seepage.runs.task import Memory
 from seepage.runs.threads import own_threads
 from seepage.runs.words import command_line
 from seepage.studies.study import Opened
@@ -131,7 +132,7 @@ def run(
     elif folder is None:
         raise InputError("Workers need a run folder to write to: say where with --out.")
     else:
-        finished = run_plan(plan, folder, backend, progress)
+        finished = run_plan(plan, folder, backend, progress, rows=[source.digest for source in opened])
     head = _head_of(plan, opened, out, command, folder)
     try:
         summary = gather(

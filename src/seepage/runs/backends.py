@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import multiprocessing
 import os
@@ -13,13 +12,10 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, Protocol
-from urllib.parse import urlparse
 
 from seepage._core import InputError, unknown_name
 
 BACKENDS = ("local", "dask")
-SECONDS = 10.0  # to find a scheduler
-_LOOPBACK = {"127.0.0.1", "localhost", "::1", None}
 
 
 class Backend(Protocol):
@@ -34,6 +30,10 @@ class Backend(Protocol):
         """Whether a task failed because its worker died; the backend is ready for more afterwards."""
         ...
 
+    def lost(self) -> str:
+        """Why nothing will come back any more, as a sentence; empty while there is somebody to work."""
+        ...
+
 
 def cores() -> int:
     """Cores this process may use."""
@@ -41,13 +41,20 @@ def cores() -> int:
 
 
 @contextmanager
-def open_backend(name: str, *, jobs: int, scheduler: str | None = None) -> Iterator[Backend]:
-    """The backend of this name, while it is used."""
+def open_backend(name: str, *, jobs: int, scheduler: str | None = None, plain_tcp: bool = False) -> Iterator[Backend]:
+    """The backend of this name, while it is used.
+
+    Args:
+        scheduler: the address of a Dask scheduler; without one, a cluster of this process's own.
+        plain_tcp: take a scheduler that is not encrypted.
+    """
     if name not in BACKENDS:
         raise unknown_name("backend", name, BACKENDS)
     if scheduler is not None and name != "dask":
         raise InputError("A scheduler's address belongs to the backend dask (--backend dask).")
-    with _dask(scheduler, jobs) if name == "dask" else _local(jobs) as backend:
+    if plain_tcp and scheduler is None:
+        raise InputError("--plain-tcp is about a scheduler's address (--scheduler), and none is given. Leave it out.")
+    with _dask(scheduler, jobs, plain_tcp) if name == "dask" else _local(jobs) as backend:
         yield backend
 
 
@@ -75,6 +82,9 @@ class Local:
 
     def died(self, error: BaseException) -> bool:
         return isinstance(error, BrokenProcessPool)
+
+    def lost(self) -> str:
+        return ""  # a pool that broke is opened anew
 
     def close(self) -> None:
         """End all workers now; what they were doing is not needed any more."""
@@ -107,53 +117,11 @@ def _begin(threads: int, parent: int) -> None:
     torch.set_num_threads(threads)
 
 
-class Dask:
-    """A Dask cluster: the one at an address, or one on this machine's loopback."""
-
-    def __init__(self, client: Any, shared: bool, slots: int) -> None:
-        self._client, self.shared, self.slots = client, shared, slots
-        self._executor = client.get_executor(retries=2, pure=False)
-
-    def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        future: Future[Any] = self._executor.submit(work, *arguments)
-        return future
-
-    def died(self, error: BaseException) -> bool:
-        from distributed.scheduler import KilledWorker
-
-        return isinstance(error, KilledWorker)
-
-
 @contextmanager
-def _dask(scheduler: str | None, jobs: int) -> Iterator[Dask]:
+def _dask(scheduler: str | None, jobs: int, plain_tcp: bool) -> Iterator[Backend]:
     try:
-        import dask
-        from distributed import Client, LocalCluster
+        from seepage.runs.cluster import cluster_at, own_cluster
     except ImportError:
         raise InputError("The backend dask needs Dask: pip install 'seepage[cluster]'.") from None
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(dask.config.set({"distributed.comm.timeouts.connect": SECONDS}))
-        if scheduler is None:
-            address: Any = stack.enter_context(
-                LocalCluster(  # type: ignore[no-untyped-call]
-                    n_workers=jobs,
-                    threads_per_worker=1,
-                    host="127.0.0.1",
-                    dashboard_address="127.0.0.1:0",
-                    silence_logs=40,
-                )
-            )
-        else:
-            address = scheduler
-            if urlparse(scheduler).scheme not in ("tcp", "tls"):
-                raise InputError(f"The scheduler's address is {scheduler!r}; it looks like tcp://HOST:PORT or tls://….")
-        try:
-            client = stack.enter_context(Client(address, timeout=SECONDS, set_as_default=False))  # type: ignore[no-untyped-call]
-        except (OSError, TimeoutError) as error:
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise InputError(f"No Dask scheduler answers at {scheduler} within {SECONDS:.0f} s ({reason}).") from None
-        slots = sum(client.nthreads().values())
-        if not slots:
-            raise InputError(f"The Dask scheduler at {scheduler} has no workers; start some, or wait for them.")
-        shared = scheduler is None or urlparse(scheduler).hostname in _LOOPBACK
-        yield Dask(client, shared, slots)
+    with own_cluster(jobs) if scheduler is None else cluster_at(scheduler, plain_tcp=plain_tcp) as backend:
+        yield backend

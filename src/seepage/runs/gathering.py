@@ -12,8 +12,9 @@ from seepage.results import Cell, Summary, TaskDone, Trials, coordinates
 from seepage.results.facts import Dataset, NotRun, ThreatModel, VariantSettings
 from seepage.results.gate import label
 from seepage.results.outline import Outline, PlannedCell, PlannedTask, PlannedVariant, not_reached
+from seepage.runs.identity import versions
 from seepage.runs.plan import Plan, Task
-from seepage.runs.task import record_name, versions
+from seepage.runs.task import record_name
 from seepage.studies.study import Gathered, Opened, VariantTrials
 
 Revealed = dict[str, JsonValue]

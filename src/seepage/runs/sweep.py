@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from seepage._core import DiskFull, InputError, Progress, SeepageError, silent
+from seepage._core import DiskFull, InputError, Progress, RunStopped, SeepageError, silent
 from seepage.results import Run, TaskDone
 from seepage.runs.backends import Backend
 from seepage.runs.plan import Plan, Task
@@ -73,13 +73,19 @@ def _without_needs(task: Task, finished: Mapping[str, TaskDone]) -> Done | None:
     return None
 
 
-def run_plan(plan: Plan, run: Run, backend: Backend, progress: Progress = silent) -> dict[str, TaskDone]:
+def run_plan(
+    plan: Plan, run: Run, backend: Backend, progress: Progress = silent, *, rows: Sequence[str] = ()
+) -> dict[str, TaskDone]:
     """All tasks that are not finished, on a backend; returns what is known of every task.
 
     Another runner on the same folder takes other tasks. A task whose worker dies is given to another one; one that
-    stops with an internal error is kept with its traceback, and the others go on.
+    stops with an internal error is kept with its traceback, and the others go on. A backend that is lost as a whole
+    stops the run with one sentence.
+
+    Args:
+        rows: digests of the tables of the variants; a worker that finds others stops the run.
     """
-    sweep = _Sweep(plan, run, backend, progress)
+    sweep = _Sweep(plan, run, backend, progress, rows)
     try:
         sweep.go()
     finally:
@@ -104,6 +110,7 @@ class _Sweep:
     run: Run
     backend: Backend
     progress: Progress
+    rows: Sequence[str] = ()
     finished: dict[str, TaskDone] = field(default_factory=dict)
     waiting: deque[Task] = field(default_factory=deque)
     elsewhere: deque[Task] = field(default_factory=deque)  # at another runner
@@ -125,11 +132,20 @@ class _Sweep:
             if self.running:
                 for future in wait(self.running, timeout=PATIENCE, return_when=FIRST_COMPLETED).done:
                     self._end(future)
+                self._still_there()
             else:
                 time.sleep(PATIENCE if self.elsewhere else 0)
             self.waiting.extend(self.elsewhere)
             self.elsewhere.clear()
         self._tell()
+
+    def _still_there(self) -> None:
+        """Stop, with what is finished kept, if nobody is left to work."""
+        if reason := self.backend.lost():
+            raise self._stopped(reason)
+
+    def _stopped(self, reason: str) -> RunStopped:
+        return RunStopped(f"{reason} What is finished is kept; continue with --out {self.run.path}.")
 
     def _start_some(self) -> None:
         """Fill the workers with tasks whose needs are there."""
@@ -159,7 +175,8 @@ class _Sweep:
             self.finished[task.id] = done if done is not None else self._kept(stuck)  # type: ignore[arg-type]
             return
         shared = str(self.run.path.resolve()) if self.backend.shared else None
-        work = partial(run_task, base=str(Path.cwd()))
+        rows = self.rows[task.place] if self.rows else ""
+        work = partial(run_task, base=str(Path.cwd()), rows=rows)
         if shared is None and task.needs:
             names = [name for needed in task.needs.values() for name in self.finished[needed].files]
             work = partial(work, files={name: self.run.kept(name) for name in names})
@@ -168,10 +185,12 @@ class _Sweep:
     def _end(self, future: Future[Done]) -> None:
         """Keep what came back, or give the task to another worker if this one died."""
         started = self.running.pop(future)
-        task, error = started.task, future.exception()
-        if isinstance(error, DiskFull):  # the run stops, and can go on later
+        task, error = started.task, None if future.cancelled() else future.exception()
+        if future.cancelled() or isinstance(error, DiskFull | RunStopped):  # the run stops, and can go on later
             started.claim.close()
-            raise error
+            if isinstance(error, DiskFull):
+                raise error
+            raise self._stopped(str(error) if error else self.backend.lost() or "The workers are gone.") from None
         if error is not None and self.backend.died(error):
             self.deaths[task.id] += started.alone
         if error is not None and self.backend.died(error) and self.deaths[task.id] < ATTEMPTS:

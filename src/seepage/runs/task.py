@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
-from importlib.metadata import version
+from functools import lru_cache
 from pathlib import Path
 
 from pydantic import JsonValue
 
-from seepage._core import DiskFull, InputError, Progress, silent
+from seepage._core import DiskFull, InputError, Progress, RunStopped, silent
 from seepage.data.request import Request
 from seepage.data.source import located
 from seepage.plans.options import Settings
 from seepage.results import Cell, Record, Run, TaskDone
+from seepage.runs.identity import versions
 from seepage.runs.plan import Task
 from seepage.studies import find_study
 from seepage.studies.study import Opened, Work
-
-
-@cache
-def versions() -> dict[str, str]:
-    """What this runs on."""
-    packages = {name: version(name) for name in ("seepage", "torch", "numpy", "polars", "scikit-learn")}
-    return packages | {"python": platform.python_version()}
 
 
 @dataclass
@@ -110,6 +102,7 @@ def run_task(
     *,
     base: str | None = None,
     files: Mapping[str, bytes] | None = None,
+    rows: str = "",
 ) -> Done:
     """Run a task; finished cells are in the folder, or in what is returned if there is none to reach.
 
@@ -117,12 +110,19 @@ def run_task(
         source: its table, if it is open already.
         base: the folder from which the plan names its files.
         files: those that earlier tasks kept, where there is no folder.
+        rows: the digest of the table that the run is about, if the table is opened here: a file may have changed, or be
+            another one on this machine.
     """
     begin = time.perf_counter()
     variant, study = task.variant, find_study(task.study)
     if source is None:  # a table that cannot be opened here may be elsewhere, or later: no finished task
         request = located(variant.request, Path(base)) if base is not None else variant.request
         source = _opened(task.study, request, variant.settings)
+        if rows and source.digest != rows:
+            raise RunStopped(
+                f"A worker finds other rows in the table {source.name} than this run is about: the file has changed, "
+                "or is another one on the worker's machine."
+            )
     try:
         study.check(source, variant.settings, task.choice)
     except InputError as error:  # this cell cannot be; others of the plan can
