@@ -65,6 +65,10 @@ def _sentences(found: Comparison) -> list[str]:
         sentences.append(f"Settings that differ: {'; '.join(found.settings)}.")
     if found.same_rows is False:
         sentences.append("The tables are not the same: rows or schema differ.")
+    if found.computed:
+        sentences.append(
+            f"Computed by different things: {'; '.join(found.computed)}. Small changes may come from that alone."
+        )
     return sentences
 
 

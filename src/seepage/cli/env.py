@@ -22,8 +22,10 @@ PACKAGES = (
 
 
 def env(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
-    """Show versions, cores and threads."""
+    """Show versions, and what computes here: processor, kernels, threads, compiler."""
     import torch
+
+    from seepage.runs.machine import machine
 
     facts: dict[str, str | int] = {"python": platform.python_version(), "platform": platform.platform()}
     for name in PACKAGES:
@@ -31,7 +33,8 @@ def env(as_json: bool = typer.Option(False, "--json", help="Print JSON.")) -> No
             facts[name] = version(name)
         except PackageNotFoundError:
             facts[name] = "not installed"
-    facts |= {"cores": os.cpu_count() or 1, "torch threads": torch.get_num_threads()}
+    facts["cores"] = os.cpu_count() or 1
+    facts |= machine()
     facts["cuda"] = "available" if torch.cuda.is_available() else "not available"
     if as_json:
         typer.echo(json.dumps(facts, indent=2))

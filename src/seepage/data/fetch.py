@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import IO, Literal
 from urllib.parse import urldefrag, urljoin
 
+from seepage._core.cache import platform_cache
 from seepage._core.errors import FetchError
 
 PIP_SECONDS = 600.0  # a slow mirror may take minutes for 18 MB; a dead one must not hang an audit
@@ -76,13 +77,7 @@ def cache_dir() -> Path:
     """``SEEPAGE_CACHE``, or ``seepage`` in the platform's cache folder."""
     if given := os.environ.get("SEEPAGE_CACHE"):
         return Path(given)
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "seepage"
+    return platform_cache()
 
 
 def sha256_of(path: Path) -> str:

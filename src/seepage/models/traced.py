@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from seepage.models.compiling import compiled
+
 
 class Traced:
     """A function that is called again and again, recorded as a flat list of tensor operations and then replayed.
@@ -40,7 +42,7 @@ class Traced:
             return self._function(*arguments)
         graph = record(self._function, *arguments)
         # Compiled from the recorded operations: the compiler sees plain tensors, whatever the function is made of.
-        self._graphs[key] = torch.compile(graph, dynamic=False) if self._compiled else graph
+        self._graphs[key] = compiled(graph) if self._compiled else graph
         return self._graphs[key](*inputs)
 
 

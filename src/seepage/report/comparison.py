@@ -43,6 +43,7 @@ class ComparedRuns:
 
     equal: str
     settings: tuple[str, ...]
+    computed: tuple[str, ...]
     lines: tuple[Line, ...]
     left_out: int
     only_first: int
@@ -55,6 +56,7 @@ def compared(first: Summary, second: Summary) -> ComparedRuns:
     return ComparedRuns(
         equal=both.equal,
         settings=both.settings,
+        computed=both.computed,
         lines=tuple(_line(first.study, each) for each in both.differences[:LIMIT]),
         left_out=max(len(both.differences) - LIMIT, 0),
         only_first=len(both.only_first),

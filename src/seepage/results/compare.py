@@ -53,6 +53,7 @@ class Comparison:
         only_first, only_second: cells that have no partner at all.
         equal: coordinates that all compared cells have in common.
         settings: settings beside coordinates that differ, as ``exposure 5 → 25``.
+        computed: what the two were computed by, where it differs: versions, processor, kernels, threads, compiler.
         same_rows: whether both are of the same rows; None where that is not known.
     """
 
@@ -62,6 +63,7 @@ class Comparison:
     equal: str = ""
     settings: tuple[str, ...] = ()
     same_rows: bool | None = None
+    computed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ def compare(first: Summary, second: Summary) -> Comparison:
         label(common),
         tuple(_settings(first, second)),
         first.dataset.digest == second.dataset.digest if first.dataset.digest and second.dataset.digest else None,
+        tuple(_computed(first, second)),
     )
 
 
@@ -158,6 +161,16 @@ def _settings(first: Summary, second: Summary) -> Iterator[str]:
         before, after = first.settings.get(name), second.settings.get(name)
         if before != after and name not in said | _NO_SETTINGS:
             yield f"{name} {_written(before)} → {_written(after)}"
+
+
+def _computed(first: Summary, second: Summary) -> Iterator[str]:
+    """Where two runs were computed by different things. A compiler that neither used changes nothing."""
+    one, two = first.versions | first.machine, second.versions | second.machine
+    used = any("yes" in machine.get("compiled", "") for machine in (one, two))
+    for name in dict.fromkeys([*one, *two]):
+        before, after = one.get(name), two.get(name)
+        if before != after and (name != "compiler" or used):
+            yield f"{name} {before or 'not known'} → {after or 'not known'}"
 
 
 def _written(value: JsonValue) -> str:

@@ -135,7 +135,7 @@ class PropertySummary(Summary):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(made.warning for made in self.models if made.warning))
+        return (*self.mixed, *dict.fromkeys(made.warning for made in self.models if made.warning))
 
     def lines(self) -> tuple[list[str], list[list[str]]]:
         several = len({cell.reader for cell in self.cells}) > 1

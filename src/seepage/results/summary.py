@@ -17,6 +17,8 @@ from seepage.results.interval import Interval
 from seepage.results.result import Result
 
 SCHEMA_VERSION: Literal[3] = 3  # 2: near rows were counted as exact ones
+AND = " and "  # between several versions of one package, or several machines
+KERNELS = ("processor", "kernels", "threads")  # what may change a number by itself; a compiler only where it was used
 # The numbers that each study is about: what frames show first, and what is compared between runs.
 HEADLINE = {
     "rows": ("accuracy", "exact", "emr"),
@@ -47,6 +49,13 @@ class Summary(Facts):
     created: Annotated[str, Field(description="when the run was begun, UTC")] = ""
     seed: Annotated[int, Field(description="that of the first variant")]
     versions: dict[str, str]
+    machine: Annotated[
+        dict[str, str],
+        Field(
+            description="what computed it: processor, kernels, threads, compiler, and whether steps were compiled; "
+            "several are joined by `and`"
+        ),
+    ] = Field(default_factory=dict)
     settings: Annotated[dict[str, JsonValue], Field(description="those of the first variant, see `variants`")]
     command: Annotated[str, Field(description="the command line that repeats it")]
     dataset: Dataset
@@ -66,7 +75,21 @@ class Summary(Facts):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader must know before trusting the table, as sentences."""
-        return ()
+        return self.mixed
+
+    @property
+    def mixed(self) -> tuple[str, ...]:
+        """Whether tasks of one run were computed by several versions or machines, as sentences."""
+        several = {
+            "versions": [f"{name} {value}" for name, value in self.versions.items() if AND in value],
+            "machines": [f"{name} {value}" for name, value in self.machine.items() if AND in value and name in KERNELS],
+        }
+        return tuple(
+            f"Tasks of this run were computed on different {what} ({'; '.join(found)}): their numbers may differ in "
+            "more than chance."
+            for what, found in several.items()
+            if found
+        )
 
     def lines(self) -> tuple[list[str], list[list[str]]]:
         """Headings, and one line per cell: the table people see first."""

@@ -27,6 +27,9 @@ class TaskDone(Facts):
     ] = Field(default_factory=dict)
     threat_model: ThreatModel | None = None
     versions: Annotated[dict[str, str], Field(description="what it ran on")] = Field(default_factory=dict)
+    machine: Annotated[
+        dict[str, str], Field(description="what computed it: processor, kernels, threads, compiler, if it compiled")
+    ] = Field(default_factory=dict)
     seconds: float = 0.0
     reason: Annotated[str, Field(description="why it cannot be run; empty if it was")] = ""
     error: Annotated[str, Field(description="the internal error that stopped it; such a task is tried again")] = ""

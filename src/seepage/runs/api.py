@@ -22,7 +22,8 @@ from seepage.results.showing import show_with
 from seepage.results.store import STORE_VERSION, Head
 from seepage.runs.backends import Backend, open_backend
 from seepage.runs.gathering import gather, outline_of
-from seepage.runs.identity import versions
+from seepage.runs.identity import told_if_others, versions
+from seepage.runs.machine import machine
 from seepage.runs.notebook import progress_here
 from seepage.runs.plan import Plan, make_plan
 from seepage.runs.signature import described, with_options
@@ -122,8 +123,9 @@ def run(
     if strict:
         for task in plan.tasks:  # told before anything is written
             plan.study.check(opened[task.place], task.variant.settings, task.choice)
-    folder = Run.open_or_create(out, head_of(plan, opened, command)) if out else None
+    folder = Run.open_or_create(out, head_of(plan, opened, command, backend)) if out else None
     if folder:
+        told_if_others(folder.head())
         folder.write(OUTLINE, outline_of(plan, opened, _head_of(plan, opened, out, command, folder)).model_dump_json())
     memory = Memory()
     if backend is None:
@@ -171,8 +173,12 @@ def _now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
-def head_of(plan: Plan, sources: Sequence[Opened], command: str) -> Head:
+def head_of(plan: Plan, sources: Sequence[Opened], command: str, backend: Backend | None = None) -> Head:
     """What run.json says."""
+    with own_threads():
+        computing = dict(machine())
+    if backend is not None:
+        computing["threads"] = str(getattr(backend, "threads", "as each task says"))
     return {
         "store_version": STORE_VERSION,
         "study": plan.study.name,
@@ -184,6 +190,7 @@ def head_of(plan: Plan, sources: Sequence[Opened], command: str) -> Head:
         "dataset": sources[0].name,
         "tables": list(dict.fromkeys(f"{source.name} {source.digest}" for source in sources)),
         "versions": dict(versions()),
+        "machine": dict(computing),
     }
 
 

@@ -64,13 +64,12 @@ class Local:
     shared = True
 
     def __init__(self, jobs: int) -> None:
-        self.slots = jobs
+        self.slots, self.threads = jobs, max(1, cores() // jobs)  # no more threads than cores, all processes together
         self._pool = self._open()
 
     def _open(self) -> ProcessPoolExecutor:
-        threads = max(1, cores() // self.slots)  # no more threads than cores, all processes together
         context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self.slots, context, initializer=_begin, initargs=(threads, os.getpid()))
+        return ProcessPoolExecutor(self.slots, context, initializer=_begin, initargs=(self.threads, os.getpid()))
 
     def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
         try:

@@ -12,7 +12,9 @@ from seepage.results import Cell, Summary, TaskDone, Trials, coordinates
 from seepage.results.facts import Dataset, NotRun, ThreatModel, VariantSettings
 from seepage.results.gate import label
 from seepage.results.outline import Outline, PlannedCell, PlannedTask, PlannedVariant, not_reached
+from seepage.results.summary import AND
 from seepage.runs.identity import versions
+from seepage.runs.machine import machine
 from seepage.runs.plan import Plan, Task
 from seepage.runs.task import record_name
 from seepage.studies.study import Gathered, Opened, VariantTrials
@@ -126,7 +128,8 @@ def _common(
     threats = [done.threat_model for done in known if done.threat_model is not None]
     return {
         "seed": first.model_dump()["seed"],
-        "versions": _versions(known),
+        "versions": _joined([done.versions for done in known if done.versions] or [versions()]),
+        "machine": _joined([done.machine for done in known if done.machine] or [machine()]),
         "settings": first.model_dump(mode="json"),
         "dataset": _described(sources),
         "threat_model": ThreatModel.over(threats) if threats else ThreatModel(),
@@ -143,13 +146,13 @@ def _common(
     }
 
 
-def _versions(known: Sequence[TaskDone]) -> dict[str, str]:
+def _joined(facts: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """What the tasks ran on; several versions of one package are all said."""
     every: dict[str, list[str]] = {}
-    for found in [done.versions for done in known if done.versions] or [versions()]:
-        for package, version in found.items():
-            every.setdefault(package, []).append(version)
-    return {package: " and ".join(dict.fromkeys(found)) for package, found in every.items()}
+    for found in facts:
+        for name, value in found.items():
+            every.setdefault(name, []).append(value)
+    return {name: AND.join(sorted(set(found))) for name, found in every.items()}
 
 
 def _differing(settings: Settings, base: Settings) -> dict[str, JsonValue]:

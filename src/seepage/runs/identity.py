@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import warnings
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+
+from pydantic import JsonValue
 
 import seepage
 from seepage.results.store import STORE_VERSION
@@ -36,6 +39,21 @@ def _code() -> str:
     for path in sorted(root.rglob("*.py")):
         seen.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return seen.hexdigest()[:12]
+
+
+def told_if_others(head: Mapping[str, JsonValue]) -> None:
+    """Warn if a run that is gone on with was begun on other versions.
+
+    It goes on all the same: each task says what it ran on, and the summary and the report say that there were several.
+    """
+    begun = head.get("versions")
+    known = {name: str(value) for name, value in begun.items()} if isinstance(begun, dict) else {}
+    if known and (found := differences({name: value for name, value in versions().items() if name in known}, known)):
+        warnings.warn(
+            f"This run was begun with {found}. What is finished is kept; the rest is computed on the versions of now, "
+            "and the report says so. For numbers of one kind, repeat the run with another --out.",
+            stacklevel=2,
+        )
 
 
 def differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> str:

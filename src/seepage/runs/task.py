@@ -13,9 +13,11 @@ from pydantic import JsonValue
 from seepage._core import DiskFull, InputError, Progress, RunStopped, silent
 from seepage.data.request import Request
 from seepage.data.source import located
+from seepage.models.compiling import compiled_functions
 from seepage.plans.options import Settings
 from seepage.results import Cell, Record, Run, TaskDone
 from seepage.runs.identity import versions
+from seepage.runs.machine import machine
 from seepage.runs.plan import Task
 from seepage.studies import find_study
 from seepage.studies.study import Opened, Work
@@ -113,16 +115,10 @@ def run_task(
         rows: the digest of the table that the run is about, if the table is opened here: a file may have changed, or be
             another one on this machine.
     """
-    begin = time.perf_counter()
+    begin, before = time.perf_counter(), compiled_functions()
     variant, study = task.variant, find_study(task.study)
     if source is None:  # a table that cannot be opened here may be elsewhere, or later: no finished task
-        request = located(variant.request, Path(base)) if base is not None else variant.request
-        source = _opened(task.study, request, variant.settings)
-        if rows and source.digest != rows:
-            raise RunStopped(
-                f"A worker finds other rows in the table {source.name} than this run is about: the file has changed, "
-                "or is another one on the worker's machine."
-            )
+        source = _found(task, base, rows)
     try:
         study.check(source, variant.settings, task.choice)
     except InputError as error:  # this cell cannot be; others of the plan can
@@ -155,9 +151,22 @@ def run_task(
         facts=found.facts,
         threat_model=found.threat_model,
         versions=versions(),
+        machine=machine() | {"compiled": "yes" if compiled_functions() > before else "no"},
         seconds=time.perf_counter() - begin,
     )
     return Done(done, sink if isinstance(sink, Memory) else None)
+
+
+def _found(task: Task, base: str | None, rows: str) -> Opened:
+    """The task's table, which must be the one that the run is about."""
+    request = task.variant.request
+    source = _opened(task.study, located(request, Path(base)) if base is not None else request, task.variant.settings)
+    if rows and source.digest != rows:
+        raise RunStopped(
+            f"A worker finds other rows in the table {source.name} than this run is about: the file has changed, or is "
+            "another one on the worker's machine."
+        )
+    return source
 
 
 @lru_cache(maxsize=2)

@@ -6,12 +6,9 @@ Long because it is one loop, with the settings of every published attack as its 
 from __future__ import annotations
 
 import math
-import shutil
-import sysconfig
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from pathlib import Path
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -32,6 +29,7 @@ from seepage.attacks.inversion.stepping import Watch, make_scene, moved, recorde
 from seepage.attacks.inversion.targets import label_columns, split_off
 from seepage.attacks.labels import RESTORERS, Restorer
 from seepage.models import activations, fitting_threads, has_input_path
+from seepage.models.compiling import can_compile
 from seepage.observation import Claim, Observation, Scene, Space
 
 UNBOUNDED, UNCONSTRAINED, SOFTMAX, BEST = Unbounded(), Unconstrained(), Softmax(), Best()
@@ -449,13 +447,6 @@ class _Share:
             self._progress(label, before + done, total * turns * self._groups, note)
 
         return report
-
-
-@lru_cache(maxsize=1)
-def can_compile() -> bool:
-    """Whether torch.compile finds a C++ compiler and Python's headers."""
-    headers = Path(sysconfig.get_path("include")) / "Python.h"
-    return shutil.which("g++") is not None and headers.exists()
 
 
 def _dealt(observation: Observation, streams: Streams) -> Observation:

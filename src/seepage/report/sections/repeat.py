@@ -40,7 +40,7 @@ def repeat(summary: Summary) -> Provenance:
         command=summary.command,
         about=_about(summary),
         dropped=summary.dataset.dropped,
-        notes=(*_about_filling(summary.dataset), *summary.dataset.notes),
+        notes=(*summary.mixed, *_about_filling(summary.dataset), *summary.dataset.notes),
         variants=summary.variants[:VARIANTS_LIMIT],
         variants_left_out=max(len(summary.variants) - VARIANTS_LIMIT, 0),
         settings=settings_of(summary),
@@ -57,6 +57,7 @@ def _about(summary: Summary) -> Lines:
         "Begun": summary.created.replace("T", " ").replace("+00:00", " UTC"),
         "Seed": seeds,
         "Versions": ", ".join(f"{name} {version}" for name, version in summary.versions.items()),
+        "Computed by": _computed_by(summary.machine),
         "Data set": f"{dataset.name}, {plural(dataset.rows, 'row')}",
         "Table fingerprint": dataset.digest,
         "Input columns": ", ".join(f"{amount} {kind}" for kind, amount in kinds.items()) or "none",
@@ -64,6 +65,15 @@ def _about(summary: Summary) -> Lines:
         "Target": f"{dataset.target} ({dataset.task})",
     }
     return tuple((name, text) for name, text in lines.items() if text)
+
+
+def _computed_by(machine: dict[str, str]) -> str:
+    """What computed it, in a line."""
+    words = {"processor": "{}", "kernels": "kernels {}", "threads": "threads {}", "compiler": "compiler {}"}
+    said = [text.format(machine[name]) for name, text in words.items() if name in machine]
+    if machine.get("compiled", "no") != "no":
+        said.append("steps were compiled")
+    return ", ".join(said)
 
 
 def _about_filling(dataset: Dataset) -> tuple[str, ...]:

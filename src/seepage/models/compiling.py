@@ -1,0 +1,88 @@
+"""torch.compile, with its cache where nobody else can put anything.
+
+torch keeps compiled code in the shared temporary folder and runs what it finds there, whoever wrote it. Ours is in the
+user's own cache, and is looked at before each use.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from seepage._core import InputError
+from seepage._core.cache import platform_cache, private_folder
+
+SETTING = "TORCHINDUCTOR_CACHE_DIR"  # where torch looks; workers inherit it
+
+
+class _Count:
+    """How many functions this process compiled: a run says whether it did."""
+
+    functions = 0
+
+
+def compiled_functions() -> int:
+    """How many functions this process has compiled so far."""
+    return _Count.functions
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function translated to machine code, when it is called first."""
+    try:
+        os.environ[SETTING] = str(private_folder(_folder()))
+    except OSError as error:
+        raise InputError(
+            f"There is no place for compiled code: {_folder()} cannot be made ({error.strerror}). Run without "
+            "compiling (compile=no)."
+        ) from None
+    _Count.functions += 1
+    translated: Callable[..., Any] = torch.compile(function, dynamic=False)
+    return translated
+
+
+def _folder() -> Path:
+    """The user's choice, or ours. torch writes its own choice to the same place: that is nobody's."""
+    from torch._inductor.runtime.cache_dir_utils import default_cache_dir
+
+    given = os.environ.get(SETTING)
+    if given and given != os.path.abspath(default_cache_dir()):
+        return Path(given)
+    return platform_cache() / "compiled"
+
+
+def can_compile() -> bool:
+    """Whether torch.compile finds a C++ compiler and Python's headers, and has a place for what it makes."""
+    if not has_compiler():
+        return False
+    try:
+        private_folder(_folder())
+    except OSError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=1)
+def has_compiler() -> bool:
+    """Whether there is a C++ compiler, and Python's headers."""
+    headers = Path(sysconfig.get_path("include")) / "Python.h"
+    return shutil.which("g++") is not None and headers.exists()
+
+
+@lru_cache(maxsize=1)
+def compiler() -> str:
+    """The C++ compiler that torch.compile would use: ``g++ 12.2.0``, or ``none``."""
+    if not has_compiler():
+        return "none"
+    try:
+        said = subprocess.run(["g++", "-dumpfullversion"], capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return "none"
+    return f"g++ {said.stdout.strip()}".strip()

@@ -1,0 +1,66 @@
+"""Compiled code is kept, and taken from, where nobody else can put anything."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from torch._inductor.runtime.cache_dir_utils import cache_dir, default_cache_dir
+
+from seepage._core import InputError
+from seepage.models import compiling
+from seepage.models.compiling import SETTING, can_compile, compiled, compiled_functions, compiler
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user whose caches are here, and for whom torch has not chosen a folder yet."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv(SETTING, "")  # put back afterwards, whatever is set meanwhile
+    monkeypatch.delenv(SETTING)
+    monkeypatch.setattr(compiling, "has_compiler", lambda: True)
+    return tmp_path / "seepage" / "compiled"
+
+
+def test_torch_keeps_compiled_code_in_a_folder_of_the_user(home: Path) -> None:
+    before = compiled_functions()
+    compiled(torch.sin)
+    assert Path(cache_dir()) == home
+    assert home.stat().st_mode & 0o777 == 0o700
+    assert compiled_functions() == before + 1
+
+
+def test_the_folder_that_torch_chose_before_us_is_not_used(home: Path) -> None:
+    os.environ[SETTING] = default_cache_dir()
+    compiled(torch.sin)
+    assert Path(cache_dir()) == home
+
+
+def test_the_users_own_choice_holds_and_is_looked_at_too(home: Path, tmp_path: Path) -> None:
+    os.environ[SETTING] = str(tmp_path / "mine")
+    compiled(torch.sin)
+    assert Path(cache_dir()) == tmp_path / "mine"
+    (tmp_path / "mine").chmod(0o777)
+    with pytest.raises(InputError, match="not safe to run compiled code from"):
+        compiled(torch.sin)
+
+
+def test_a_planted_folder_stops_an_attack_that_would_compile(home: Path) -> None:
+    home.mkdir(parents=True)
+    home.chmod(0o777)
+    with pytest.raises(InputError, match="other users can write to it"):
+        can_compile()
+
+
+def test_without_a_place_for_it_nothing_is_compiled(home: Path) -> None:
+    home.parent.parent.mkdir(exist_ok=True)
+    home.parent.write_text("a file is in the way")
+    assert not can_compile()
+    with pytest.raises(InputError, match="There is no place for compiled code"):
+        compiled(torch.sin)
+
+
+def test_the_compiler_is_named() -> None:
+    assert compiler() == "none" or compiler().startswith("g++ ")
