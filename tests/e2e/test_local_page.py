@@ -7,6 +7,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -65,10 +66,12 @@ def test_runs_are_listed_opened_followed_and_compared(server: LocalPage, browser
     assert serious(page) == []
     page.get_by_role("link", name="Runs").click()
     page.get_by_role("link", name="Open the report of first").click()
-    page.locator("#plot-leakage svg.main-svg").first.wait_for()
-    assert page.evaluate("origin") == "null"  # a report is in a sandbox, and draws its plots there
+    report = page.frame_locator("iframe")
+    report.locator("#plot-leakage svg.main-svg").first.wait_for()
+    assert page.frames[1].evaluate("origin") == "null"  # a report is in a sandbox, and draws its plots there
+    assert serious(page) == []
     page.reload()
-    page.locator("#plot-leakage svg.main-svg").first.wait_for()
+    report.locator("#plot-leakage svg.main-svg").first.wait_for()
     page.go_back()
     assert page.locator("tbody tr").count() == 3
     assert complaints == []
@@ -125,3 +128,60 @@ def test_a_folder_or_port_that_cannot_be_used(server: LocalPage, tmp_path: Path)
         LocalPage(tmp_path / "nothing")
     with pytest.raises(InputError, match="cannot be used"):
         LocalPage(tmp_path, server.server_port)
+
+
+WAYS_OUT = {
+    "itself": "location = '{out}'",
+    "the page around it": "top.location = '{out}'",
+    "a new page": "open('{out}')",
+    "a link": "let a = document.createElement('a'); a.href = '{out}'; document.body.append(a); a.click()",
+    "a link above": "let a = document.createElement('a'); a.href = '{out}'; a.target = '_top';"
+    "document.body.append(a); a.click()",
+    "a form": "let f = document.createElement('form'); f.action = '{out}'; document.body.append(f); f.submit()",
+    "a refresh": "let m = document.createElement('meta'); m.httpEquiv = 'refresh'; m.content = '0;url={out}';"
+    "document.head.append(m)",
+    "a frame": "let f = document.createElement('iframe'); f.src = '{out}'; document.body.append(f)",
+    "a picture": "new Image().src = '{out}'",
+    "a question": "fetch('{out}')",
+    "a note": "navigator.sendBeacon('{out}')",
+    "other reports": "fetch('/runs.json').then(a => a.text()).then(t => location = '{out}?' + t)",
+}
+
+
+def test_a_hostile_report_leads_nowhere(server: LocalPage, browser: Browser, tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    class Elsewhere(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(200)
+            self.end_headers()
+
+        do_POST = do_GET  # noqa: N815
+
+        def log_message(self, format: str, *arguments: object) -> None: ...
+
+    with HTTPServer(("127.0.0.1", 0), Elsewhere) as elsewhere:
+        thread = threading.Thread(target=elsewhere.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        page = browser.new_page()
+        page.goto(server.address)
+        for way, script in WAYS_OUT.items():
+            tried = script.format(out=f"http://127.0.0.1:{elsewhere.server_port}/{way.replace(' ', '-')}")
+            hostile = f"<body><p>Hello</p><script>try {{ {tried} }} catch (e) {{}}</script>"
+            (tmp_path / "first" / "report.html").write_text(hostile)
+            here = f"http://127.0.0.1:{server.server_port}/report/first"
+            page.goto(here, wait_until="networkidle")
+            assert (page.url, len(page.context.pages)) == (here, 1), way
+        page.close()
+        elsewhere.shutdown()
+    assert asked == []
+
+
+def test_a_report_alone_is_not_shown(server: LocalPage, browser: Browser) -> None:
+    page = browser.new_page()
+    page.goto(server.address)
+    answer = page.goto(f"http://127.0.0.1:{server.server_port}/framed/first")
+    assert answer is not None
+    assert answer.status == 403
+    page.close()

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
+import socket
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from seepage._core import InputError
-from seepage.report.local import LocalPage
+from seepage.report import arriving
+from seepage.report.local import LocalPage, plain_bytes
 from seepage.results import Run, Summary, TaskDone
 from seepage.results.store import STORE_VERSION
 from tests.report.example import HOSTILE, a_cell, every_study, plain, records_of
@@ -46,10 +50,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalPage]:
         page.shutdown()
 
 
-def ask(server: LocalPage, path: str, cookie: str | None = None) -> tuple[int, str, str]:
+def ask(server: LocalPage, path: str, cookie: str | None = None, within: str = "iframe") -> tuple[int, str, str]:
     """Status, text and policy of an answer."""
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=5)
-    connection.request("GET", path, headers={"Cookie": cookie or f"{server.cookie}={server.token}"})
+    headers = {"Cookie": cookie or f"{server.cookie}={server.token}", "Sec-Fetch-Dest": within}
+    connection.request("GET", path, headers=headers)
     answer = connection.getresponse()
     told = answer.status, answer.read().decode(), answer.headers["Content-Security-Policy"]
     connection.close()
@@ -122,11 +127,16 @@ def test_runs_of_every_study_are_compared(server: LocalPage, study: str) -> None
 
 
 def test_a_report_is_shown_in_a_sandbox(server: LocalPage) -> None:
-    status, text, policy = ask(server, "/report/rows")
+    status, text, policy = ask(server, "/framed/rows")
     assert (status, text) == (200, "<p>A report.</p>")
     assert policy.startswith("sandbox allow-scripts; default-src 'none'; ")
     assert "allow-same-origin" not in policy
-    assert ask(server, "/report/rows%20going%20on")[0] == 404
+    assert ask(server, "/framed/rows%20going%20on")[0] == ask(server, "/report/nothing")[0] == 404
+    assert ask(server, "/framed/rows", within="document")[0] == 403  # alone it could lead its reader away
+    status, around, policy = ask(server, "/report/rows", within="document")
+    assert 'src="/framed/rows" sandbox="allow-scripts"' in around
+    assert "frame-src 'self'" in policy
+    assert "frame-ancestors 'none'" in policy
 
 
 def outlined(run: Run) -> Run:
@@ -150,7 +160,7 @@ def test_what_is_there_of_a_run_is_shown_and_compared(tmp_path: Path) -> None:
     with LocalPage(tmp_path) as page:
         thread = threading.Thread(target=page.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
-        status, report, policy = ask(page, "/report/part")
+        status, report, policy = ask(page, "/framed/part")
         listed = ask(page, "/")[1]
         both = ask(page, "/compare?first=part&second=rows")[1]
         page.shutdown()
@@ -167,3 +177,68 @@ def test_what_is_there_of_a_run_is_shown_and_compared(tmp_path: Path) -> None:
 def test_a_port_that_cannot_be(tmp_path: Path, port: int) -> None:
     with pytest.raises(InputError, match="ports are 1 to 65535, or 0 for a free one"):
         LocalPage(tmp_path, port)
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[LocalPage]:
+    """The page of a folder."""
+    with LocalPage(folder) as page:
+        thread = threading.Thread(target=page.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        yield page
+        page.shutdown()
+
+
+@pytest.mark.parametrize("name", ["report.html", "summary.json", "run.json", "records/x.parquet", "tasks/x.json"])
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_what_is_no_plain_file_is_not_opened(tmp_path: Path, name: str, kind: str) -> None:
+    (tmp_path / "secret.html").write_text("SECRET-7731")
+    run = begun(tmp_path / "runs" / "odd", "rows", 1)
+    for file, text in (("summary.json", STUDIES["rows"].to_json()), ("report.html", "<p>A report.</p>")):
+        run.write(file, text)
+    (run.path / name).parent.mkdir(exist_ok=True)
+    (run.path / name).unlink(missing_ok=True)
+    if kind == "link":
+        (run.path / name).symlink_to(tmp_path / "secret.html")
+    else:
+        os.mkfifo(run.path / name)
+    with served(tmp_path / "runs") as page:
+        assert ask(page, "/framed/odd")[0] == ask(page, "/report/odd")[0] == 404
+        for path in ("/", "/runs.json", "/run/odd", "/compare?first=odd&second=odd"):
+            status, text, _ = ask(page, path)
+            assert status == 200
+            assert "SECRET-7731" not in text
+        assert f"The run holds {name}, which is neither a file nor a folder" in ask(page, "/run/odd")[1]
+
+
+def test_a_run_folder_that_is_a_link_is_not_opened(tmp_path: Path) -> None:
+    begun(tmp_path / "elsewhere", "rows", 1).write("report.html", "SECRET-7731")
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "linked").symlink_to(tmp_path / "elsewhere")
+    with served(tmp_path / "runs") as page:
+        assert ask(page, "/framed/linked")[0] == 404
+        assert "The run holds linked" in ask(page, "/run/linked")[1]
+
+
+def test_a_report_that_becomes_a_link_after_it_was_looked_at_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("SECRET")
+    (tmp_path / "link").symlink_to(tmp_path / "secret")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("link", "pipe"):
+        with pytest.raises(OSError, match=r"symbolic|plain"):
+            plain_bytes(tmp_path / name)
+    assert plain_bytes(tmp_path / "secret") == b"SECRET"
+
+
+def test_half_questions_do_not_hold_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun(tmp_path / "run", "rows", 1)
+    with served(tmp_path) as page, ExitStack() as stack:
+        before = threading.active_count()
+        for _ in range(3 * arriving.WAITING):
+            half = stack.enter_context(socket.create_connection(("127.0.0.1", page.server_port)))
+            half.sendall(b"GET / HTTP/1.1\r\nHost: ")
+        assert ask(page, "/")[0] == 200  # there is room for who asks a whole question
+        assert threading.active_count() - before <= arriving.WAITING + 5
+        monkeypatch.setattr(arriving, "SLOW", 0.0)  # those that are left had their time
+        half.settimeout(5)
+        assert half.recv(1) == b""

@@ -71,7 +71,18 @@ def test_compare_says_when_two_runs_were_computed_by_different_things(tmp_path: 
 def test_other_kernels_are_recorded_and_told(tmp_path: Path) -> None:
     a_plan(tmp_path, SMALL)
     words = ["audit", "--data", str(tmp_path / "table.csv"), "--target", "target", "--model", "linear"]
-    words += ["--batch-size", "2", "--trials", "2", "--clients", "2", "--exposure", "0", "--attacks", "inverting_gradients:steps=2"]
+    words += [
+        "--batch-size",
+        "2",
+        "--trials",
+        "2",
+        "--clients",
+        "2",
+        "--exposure",
+        "0",
+        "--attacks",
+        "inverting_gradients:steps=2",
+    ]
     for name, kernels in (("one", "default"), ("two", "avx2")):
         environment = os.environ | {"ATEN_CPU_CAPABILITY": kernels}
         command = [sys.executable, "-m", "seepage", *words, "--out", str(tmp_path / name)]

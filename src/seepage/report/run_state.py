@@ -11,7 +11,7 @@ from seepage._core import InputError
 from seepage.report.words import plural
 from seepage.results import Run, TaskDone
 from seepage.results.outline import OUTLINE
-from seepage.results.reading import check_form, runs_below
+from seepage.results.reading import check_form, odd_entry, runs_below
 from seepage.results.store import Head
 
 SMALL = 4096  # bytes: a task that could not be run has a short file, and only such a file is opened
@@ -78,7 +78,7 @@ def run_state(path: Path) -> RunState:
         begun=str(head.get("created") or "").replace("T", " ").replace("+00:00", " UTC"),
         problem=problem,
         finished=(path / "summary.json").exists(),
-        report=(path / "report.html").exists() or (bool(records) and (path / OUTLINE).exists()),
+        report=not problem and ((path / "report.html").exists() or (bool(records) and (path / OUTLINE).exists())),
         outlined=(path / OUTLINE).exists(),
         tasks=tasks if isinstance(tasks, int) else None,
         done=len(done),
@@ -97,6 +97,8 @@ def _changed(file: Path) -> float:
 def _head(path: Path) -> tuple[Head, str]:
     """What run.json says, and why the run cannot be read; whoever wrote it."""
     try:
+        if odd := odd_entry(path):
+            return {}, f"The run holds {odd}, which is neither a file nor a folder; it is not shown."
         run = Run(path)
         check_form(run)
         return run.head(), ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -69,6 +70,30 @@ def parse_summary(content: bytes | str, where: str = "summary.json") -> Summary:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise InputError(f"{where} cannot be read: {place}: {first['msg']}. Run it again to write it anew.") from None
+
+
+def odd_entry(path: Path) -> str:
+    """The name of something in a run folder that is neither a file nor a folder: a link, a pipe, a device.
+
+    Seepage writes none. In a folder that came from somebody else, a link leads to other files of the reader, and a pipe
+    never ends. Empty if there is none in the folder and those in it.
+    """
+    if path.is_symlink():
+        return path.name
+    for folder in (path, *(Path(entry) for entry in _listed(path) if entry.is_dir(follow_symlinks=False))):
+        for entry in _listed(folder):
+            if not (entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)):
+                return Path(entry).relative_to(path).as_posix()
+    return ""
+
+
+def _listed(folder: Path) -> list[os.DirEntry[str]]:
+    """What is in a folder; nothing, if a runner has just removed it."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except FileNotFoundError:
+        return []
 
 
 def runs_below(folder: Path) -> list[Path]:
