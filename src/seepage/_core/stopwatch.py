@@ -32,4 +32,4 @@ def duration(seconds: float) -> str:
     """``53 s``, ``4 min``, ``1.5 h``."""
     if seconds < 90:
         return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:,.1f} h"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -45,6 +46,13 @@ class Where(BaseModel):
         bool,
         Option(
             help="backend dask: take a scheduler at tcp://HOST:PORT. Whoever reaches that port can run code as you.",
+            group=RUNNING,
+        ),
+    ] = False
+    yes: Annotated[
+        bool,
+        Option(
+            help="Run without asking what would take more than an hour, or more than half of the machine's memory.",
             group=RUNNING,
         ),
     ] = False
@@ -132,24 +140,45 @@ def finish(summary: Summary, folder: Path, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
+def processes(plan: Plan, where: Where) -> int | None:
+    """How many processes a plan runs in; None if it runs in this one."""
+    from seepage.runs.backends import cores
+
+    jobs, named = where.jobs, where.backend is not None or where.scheduler is not None
+    alone = len(plan.tasks) == 1 or (len(plan.variants) == 1 and plan.study.name in ("rows", "vertical"))
+    if not named and (jobs == 1 or (jobs is None and alone)):
+        return None
+    return jobs or max(1, min(cores(), len(plan.tasks)))
+
+
 @contextmanager
 def workers(plan: Plan, where: Where) -> Iterator[Backend | None]:
     """Where a plan runs: one without a grid here, others in as many processes as there are cores."""
-    from seepage.runs.backends import cores, open_backend
+    from seepage.runs.backends import open_backend
 
     if where.plain_tcp and where.scheduler is None:
         raise InputError("--plain-tcp is about a scheduler's address (--scheduler), and none is given. Leave it out.")
     if where.jobs is not None and where.scheduler is not None:
         raise InputError("--jobs would have no effect: a cluster (--scheduler) has its own workers. Leave it out.")
-    jobs, named = where.jobs, where.backend is not None or where.scheduler is not None
-    alone = len(plan.tasks) == 1 or (len(plan.variants) == 1 and plan.study.name in ("rows", "vertical"))
-    if not named and (jobs == 1 or (jobs is None and alone)):
+    amount = processes(plan, where)
+    if amount is None:
         yield None
         return
-    amount = jobs or max(1, min(cores(), len(plan.tasks)))
     name = where.backend or ("dask" if where.scheduler else "local")
     with open_backend(name, jobs=amount, scheduler=where.scheduler, plain_tcp=where.plain_tcp) as opened:
         yield opened
+
+
+def ask(sentence: str | None, where: Where) -> None:
+    """What is said before a run that is too much: a question on a terminal, an error in a pipe, a note with --yes."""
+    if sentence is None:
+        return
+    if where.yes:
+        typer.echo(f"note: {sentence}", err=True)
+    elif not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InputError(f"{sentence} Ask for less, or run it all the same with --yes.")
+    elif not typer.confirm(f"{sentence} Run it all the same?", err=True):
+        raise InputError("Nothing was run.")
 
 
 def run_folder(out: str, stem: str) -> Path:

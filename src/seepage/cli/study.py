@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,7 @@ from pydantic import Field
 from seepage._core import InputError
 from seepage._core.option import MAIN, RUNNING, Option
 from seepage.cli.declared import Typed, is_typed, make_command, split
-from seepage.cli.running import Where, finish, open_and_run, run_folder
+from seepage.cli.running import Where, ask, finish, open_and_run, processes, run_folder
 from seepage.cli.tables import quiet_about_left_out
 from seepage.data.request import Request, check_there
 from seepage.plans.options import checked
@@ -85,7 +86,9 @@ def _check_no_options(context: typer.Context) -> None:
 def run_study(study: str, typed: Typed, how: RunOptions) -> None:
     """Run what was typed, or a plan with what was typed beside it, and show what came out."""
     _check_at_once(study, typed, how)
+    from seepage.cli.console import ProgressBars
     from seepage.runs import make_plan, open_sources, read_plan, with_typed  # torch takes seconds
+    from seepage.runs.bounds import is_begun, too_much
 
     values: Typed = {"study": study, **typed}
     if how.plan is not None:
@@ -102,6 +105,10 @@ def run_study(study: str, typed: Typed, how: RunOptions) -> None:
     expected = None
     if isinstance(how, RowsRunOptions):
         made, values, expected = _planned(made, values, typed, sources[0], how, folder)
+    if expected is None and not is_begun(folder):
+        with ProgressBars() as bars:
+            sentence = too_much(made, sources, processes(made, how) or 1, bars)
+        ask(sentence, how)
     command = _command(made, values, sources[0])
     summary = open_and_run(made, sources, folder, command, how, strict=how.plan is None, expected=expected)
     finish(summary, folder, how.as_json)
@@ -114,6 +121,7 @@ def _planned(
     from seepage.cli.console import ProgressBars, tell
     from seepage.results import Run
     from seepage.runs import make_plan
+    from seepage.runs.bounds import HOUR, TRIAL, counted
     from seepage.runs.threads import own_threads
     from seepage.studies.rows.fitting import fitted
 
@@ -131,10 +139,14 @@ def _planned(
         values = values | {name: found[name] for name in FITTED if name not in typed and found.get(name) is not None}
         return make_plan(values), values, None
     minutes = how.minutes or MINUTES
+    bill = counted(plan, [source])
+    if bill.piece > TRIAL or replace(bill, seconds=0.0).sentence():  # to try it would be too much, so nothing is fitted
+        return plan, values, None
     with ProgressBars() as bars, own_threads():
         chosen = fitted(source, plan.variants[0].settings, set(typed), 60 * minutes, progress=bars)  # type: ignore[arg-type]
     for line in chosen.lines:
         tell(line)
+    ask(replace(bill, seconds=chosen.seconds, memory=0.0).sentence(max(HOUR, 60 * minutes)), how)
     found = chosen.settings.model_dump(include=set(FITTED))
     values = values | {name: value for name, value in found.items() if name not in typed and value is not None}
     return make_plan(values), values, chosen.seconds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -105,7 +106,7 @@ class Request(BaseModel):
         """Whether a data set is asked for by name."""
         return isinstance(self.data, str) and _is_dataset(self.data)
 
-    @property
+    @cached_property
     def facts(self) -> dict[str, Any]:
         """As it is written down: equal for equal tables, however they were given."""
         said = {name: _canonical(getattr(self, name)) for name in sorted(Request.model_fields)}

@@ -18,6 +18,9 @@ from pydantic_core import ErrorDetails
 from seepage._core import InputError, nearest, unknown_name
 from seepage._core.option import Option
 
+MOST = 1_000_000  # of anything that multiplies work, and of rates: no honest run has more, and no slip of a finger less
+
+LONGEST = 80  # characters of a value that is shown
 Checked = TypeVar("Checked", bound=BaseModel)
 
 
@@ -163,7 +166,13 @@ def sentence(error: ValidationError) -> str:
     name = str(first["loc"][0]) if first["loc"] else "settings"
     # A setting of several types is told by all of them: a whole number, or the word "all".
     allowed = dict.fromkeys(_wrong(each) for each in every if each["loc"][:1] == first["loc"][:1])
-    return f"Setting {name!r} is {first['input']!r}: {' or '.join(allowed)}."
+    return f"Setting {name!r} is {_shown(first['input'])}: {' or '.join(allowed)}."
+
+
+def _shown(value: object) -> str:
+    """A value as it was given; of a very long one the beginning."""
+    text = repr(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text):,} characters)"
 
 
 _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
@@ -175,7 +184,8 @@ def _wrong(detail: ErrorDetails) -> str:
     context = detail.get("ctx", {})
     for key, words in _BOUNDS.items():
         if key in context:
-            return f"must be {words} {context[key]:g}"
+            bound = context[key]
+            return f"must be {words} {f'{bound:,}' if isinstance(bound, int) else f'{bound:g}'}"
     for kind, words in _KINDS.items():
         if detail["type"] in (f"{kind}_parsing", f"{kind}_type", f"{kind}_from_float"):
             return words

@@ -17,6 +17,7 @@ from typing import Any
 from seepage._core import InputError, unknown_name
 from seepage._core.files import digest
 from seepage._core.plugins import Plugin, object_at, plugins
+from seepage.plans.options import MOST as MILLION
 from seepage.plans.part import Part
 from seepage.plans.spec import Spec, options_of, with_options, written
 
@@ -169,8 +170,28 @@ def _made(kind: str, text: str, study: str, options: Mapping[str, str] | None = 
     part = find(kind, spec.name, study)
     what = f"option of {kind} {spec.name!r}"
     own = spec.named(part.main, kind)
-    made = with_options(_instance(kind, part), what, {**(options or {}), **own})
+    asked = {**(options or {}), **own}
+    made = with_options(_instance(kind, part), what, asked)
+    _check_most(kind, made, what, asked)
     return made, spec.written_out(made, own)
+
+
+MOST = {"reader": 10_000}  # that a whole number among the options may be, by kind; a million elsewhere
+ANYTHING = 10**12  # that other numbers may be
+LAYERS = 1_000  # of a model: more of them take minutes to be put together
+WIDTHS = frozenset({"width", "n_d", "n_a", "embedding", "channels", "hidden"})  # of a model: counted before it is built
+
+
+def _check_most(kind: str, made: Any, what: str, asked: Mapping[str, str]) -> None:
+    """Numbers that no honest run has stop here, before anything is built with them."""
+    for name in asked:
+        value = getattr(made, name)
+        if isinstance(value, int) and name != "memory":
+            most = LAYERS if kind == "model" and name not in WIDTHS else MOST.get(kind, MILLION)
+        else:
+            most = ANYTHING
+        if isinstance(value, int | float) and abs(value) > most:
+            raise InputError(f"The {what} {name!r} is {value:,}; it must be at most {most:,}.")
 
 
 def _instance(kind: str, part: Part) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +14,7 @@ from seepage.results.reading import check_form, read_summary
 from seepage.results.store import Run
 
 What = Literal["cells", "columns", "records"]
+FORMULA = r"^[=+\-@\t\r]"  # with these a spreadsheet takes a text for something to compute
 
 
 def export(run: Run, target: Path, what: What = "cells") -> int:
@@ -21,6 +23,10 @@ def export(run: Run, target: Path, what: What = "cells") -> int:
     Args:
         what: ``cells`` (one line each, with intervals of all metrics), ``columns`` (one line for each column of each
             cell) or ``records`` (every number of every trial).
+
+    Guarantees:
+        No text is a formula to a spreadsheet: names of columns and tables are other people's words, and one that begins
+        with ``=``, ``+``, ``-``, ``@``, a tab or a return gets an apostrophe before it. Numbers stay numbers.
     """
     if target.exists():
         raise InputError(f"{target} exists already; choose another name or remove it.")
@@ -28,12 +34,19 @@ def export(run: Run, target: Path, what: What = "cells") -> int:
     frame = _records(run) if what == "records" else _summarised(run, what)
     try:
         with target.open("xb") as stream:
-            frame.write_csv(stream)
+            as_text(frame).write_csv(stream)
     except OSError as error:
         if target.is_file():  # half of it is worse than nothing
             target.unlink()
         raise InputError(f"{target} cannot be written: {error.strerror or error}.") from None
     return frame.height
+
+
+def as_text(frame: pl.DataFrame) -> pl.DataFrame:
+    """A frame whose texts and headings no spreadsheet computes."""
+    texts = [name for name, kind in frame.schema.items() if kind in (pl.String, pl.Categorical, pl.Enum)]
+    shown = frame.with_columns(pl.col(texts).cast(pl.String).str.replace(FORMULA, "'${0}"))
+    return shown.rename({name: f"'{name}" for name in frame.columns if re.match(FORMULA, name)})
 
 
 def _records(run: Run) -> pl.DataFrame:

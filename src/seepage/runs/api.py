@@ -21,6 +21,7 @@ from seepage.results.outline import OUTLINE
 from seepage.results.showing import show_with
 from seepage.results.store import STORE_VERSION, Head
 from seepage.runs.backends import Backend, open_backend
+from seepage.runs.bounds import check_bounds
 from seepage.runs.gathering import gather, outline_of
 from seepage.runs.identity import told_if_others, versions
 from seepage.runs.machine import machine
@@ -42,6 +43,7 @@ def audit(
     out: str | Path | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
+    yes: bool = False,
     **options: Any,
 ) -> Summary:
     """Audit a table: how much of it could another party read back from federated training?
@@ -53,8 +55,9 @@ def audit(
             batches) or ``training`` (models over several parties' columns).
         out: a folder for records, summary and report; nothing is written without it. One that holds a part of the
             same run is continued.
-        jobs: processes that share the tasks. Objects of your own work in one only.
+        jobs: processes that share the tasks; objects of your own work in one only.
         progress: called with a label, the work done and the whole. Without it: bars in a notebook, nothing elsewhere.
+        yes: run also what would take more than an hour, or half of the memory; else that is an error before any work.
         options: what is said about the table, any setting of the study, and ``grid`` and ``cases`` as in a plan
             (:func:`read_plan`). ``help(seepage.audit)`` lists them all. Models, defences and attacks are names, specs
             such as ``"gaussian_noise:0.01"``, or objects of your own.
@@ -76,16 +79,17 @@ def audit(
     if jobs < 1:
         raise InputError(f"There are {jobs} jobs; it must be at least 1.")
     plan = make_plan({"study": study, "data": data, "target": target} | options)
-    command = command_line(plan)
+    command, sources = command_line(plan), open_sources(plan)
+    check_bounds(plan, sources, out, jobs, yes=yes)
     with ExitStack() as stack:
         told = stack.enter_context(progress_here(progress))
         if jobs == 1:
-            summary = run(plan, out=Path(out) if out else None, command=command, progress=told)
+            summary = run(plan, out=Path(out) if out else None, command=command, sources=sources, progress=told)
         else:
             # Processes meet in a folder; one that nobody asked for is gone afterwards.
             folder = Path(out) if out else Path(stack.enter_context(tempfile.TemporaryDirectory())) / "run"
             backend = stack.enter_context(open_backend("local", jobs=jobs))
-            summary = run(plan, out=folder, command=command, backend=backend, progress=told)
+            summary = run(plan, out=folder, command=command, sources=sources, backend=backend, progress=told)
             if not out:
                 summary = summary.model_copy(update={"path": None, "name": summary.dataset.name})
     if out:

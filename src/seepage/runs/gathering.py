@@ -40,9 +40,11 @@ def gather(
         head: fields of the summary that the caller knows: its name, path, command and when it was begun.
     """
     parts, shown = [], []
+    names: dict[int, list[str]] = {}
+    for task in plan.tasks:
+        names.setdefault(task.place, []).extend(_records(finished, task))
     for place, (variant, source) in enumerate(zip(plan.variants, sources, strict=True)):
-        names = [name for task in plan.tasks if task.place == place for name in _records(finished, task)]
-        own = tuple(trials(names))
+        own = tuple(trials(names.get(place, [])))
         columns = source.describe().columns
         parts.append(
             VariantTrials(variant=variant.name, settings=variant.settings, source=source, columns=columns, trials=own)

@@ -32,7 +32,7 @@ from pydantic import ValidationError
 from seepage._core import InputError, unknown_name
 from seepage.data.request import Request
 from seepage.plans import registry
-from seepage.plans.grid import MANY, combinations
+from seepage.plans.grid import MANY, check_count, combinations
 from seepage.plans.options import Settings, aliases, checked, foreign_name, option_of, renamed, sentence
 from seepage.studies import SETTINGS, find_study
 from seepage.studies.study import Choice, Study
@@ -181,9 +181,11 @@ def make_plan(values: Mapping[str, Any]) -> Plan:
     study = find_study(name)
     check = _known(kind, name)
     plain = check({key: value for key, value in values.items() if key not in (*MANY, "study")}, "the settings")
-    variants = []
+    variants, cells = [], 0
     for label, changes in combinations(values, lambda key: key in study.said, check):
         variants.append(Variant(label, *prepare(study, plain | changes)))
+        cells += study.count(variants[-1].settings)
+        check_count(cells)  # lists of models, attacks, ... multiply as grids do
     _check_apart(study, variants)
     return Plan(study, tuple(variants))
 

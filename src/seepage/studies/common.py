@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from seepage._core.option import MAIN, RUNNING, Option
-from seepage.plans.options import EachOnce
+from seepage.plans.options import MOST, EachOnce
 
 LEARNING, ATTACKS = "Advanced: learning", "Advanced: the attack"
 
@@ -34,7 +34,7 @@ Defenses = Annotated[
     ),
 ]
 BatchSizes = Annotated[
-    tuple[Annotated[int, Field(ge=1)], ...],
+    tuple[Annotated[int, Field(ge=1, le=MOST)], ...],
     EachOnce,
     Option(help="Rows of a batch; several, separated by commas.", group=MAIN, flag="--batch-size", one="batch_size"),
 ]
@@ -48,7 +48,7 @@ Attacks = Annotated[
         part="attack",
     ),
 ]
-Seed = Annotated[int, Option(help="All randomness comes from it.", group=RUNNING)]
+Seed = Annotated[int, Field(gt=-(2**63), lt=2**63), Option(help="All randomness comes from it.", group=RUNNING)]
 Reveal = Annotated[
     bool, Option(help="Show true and reconstructed rows in the report. They are private.", group=RUNNING)
 ]
@@ -64,7 +64,9 @@ ModelOptions = Annotated[
     dict[str, str],
     Option(help="An option of all models, such as width=64. More than once.", group=LEARNING, flag="--model-option"),
 ]
-PositiveWeight = Annotated[float, Field(gt=0), Option(help="Weight of the positive class in the loss.", group=LEARNING)]
+PositiveWeight = Annotated[
+    float, Field(gt=0, le=MOST), Option(help="Weight of the positive class in the loss.", group=LEARNING)
+]
 Numbers = Annotated[
     Literal["standard", "minmax", "none"],
     Option(help="How numbers are scaled: standard, minmax or none.", group=LEARNING),

@@ -55,8 +55,35 @@ def make_parts(
     return encoder, learner
 
 
-def check_model(model: str, settings: ModelSettings, encoder: Encoder, learner: Learner) -> None:
-    """Try a model on a row: options that cannot be are told now."""
+def check_model(source: Source, settings: ModelSettings, model: str, *, study: str) -> None:
+    """Build a model and try it on a row: options that cannot be are told now.
+
+    A plan asks the same of thousands of cells, so what was tried is remembered; only of our own models, as those of
+    others may change under their name.
+    """
+    key = (
+        study,
+        source.digest,
+        model,
+        settings.numbers,
+        settings.positive_weight,
+        *sorted(settings.model_options.items()),
+    )
+    if key in _tried:
+        return
+    _try_model(source, settings, model, study=study)
+    if not registry.find("model", registry.name_of("model", model), study).origin:
+        _tried[key] = None
+        if len(_tried) > REMEMBERED:
+            del _tried[next(iter(_tried))]
+
+
+REMEMBERED = 10_000  # models that were tried
+_tried: dict[tuple[object, ...], None] = {}
+
+
+def _try_model(source: Source, settings: ModelSettings, model: str, *, study: str) -> None:
+    encoder, learner = make_parts(source, settings, model, study=study, seed=0)
     row = torch.zeros(2, encoder.layout.width)
     try:
         learner.gradient(learner.initial(), row, torch.zeros(2))

@@ -23,6 +23,7 @@ from seepage.results.facts import ColumnFacts, Dataset, ThreatModel
 
 if TYPE_CHECKING:
     from seepage.data.overview import Overview
+    from seepage.studies.load import Load
 
 
 class Opened(Protocol):
@@ -222,6 +223,10 @@ class Study(Protocol):
         """Run a choice; finished cells go to the sink as they come."""
         ...
 
+    def load(self, source: Any, settings: Any, choice: Any) -> Load:
+        """What a choice would cost, counted from its settings at once: before a model is built or a row touched."""
+        ...
+
     def probes(self, source: Any, settings: Any, choice: Any) -> Sequence[Probe]:
         """The kinds of work in a choice."""
         ...
@@ -232,6 +237,10 @@ class Study(Protocol):
 
     def places(self, settings: Any, choice: Any) -> Sequence[Sequence[object]]:
         """The coordinates of the cells that a choice makes, as far as settings tell: two equal ones would be mixed."""
+        ...
+
+    def count(self, settings: Any) -> int:
+        """How many tasks or cells these settings make, whichever is more: counted, none of them is made for it."""
         ...
 
     def cells(self, settings: Any, choice: Any) -> int:

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from seepage._core import InputError
 from seepage._core.option import MAIN, Option
-from seepage.plans.options import EachOnce, Settings
+from seepage.plans.options import MOST, EachOnce, Settings
 from seepage.studies.common import Defenses, Seed
 
 MODELS, ROWS = "Advanced: models", "Advanced: rows"
@@ -33,7 +33,7 @@ class PropertySettings(Settings):
         ),
     ] = ""
     classes: Annotated[
-        tuple[Annotated[int, Field(ge=2)], ...],
+        tuple[Annotated[int, Field(ge=2, le=MOST)], ...],
         EachOnce,
         Option(help="Into how many ranges the share is cut; several, separated by commas.", group=MAIN),
     ] = (4,)
@@ -57,7 +57,7 @@ class PropertySettings(Settings):
     defenses: Defenses = ("none",)
     models: Annotated[
         int,
-        Field(ge=LEAST),
+        Field(ge=LEAST, le=MOST),
         Option(
             help="Shadow and target models for each class of the finest cut.",
             group=MAIN,
@@ -87,12 +87,12 @@ class PropertySettings(Settings):
         ),
     ] = ()
     rounds: Annotated[
-        int, Field(ge=1), Option(help="Rounds in which a client's update or gradient is seen.", group=MODELS)
+        int, Field(ge=1, le=MOST), Option(help="Rounds in which a client's update or gradient is seen.", group=MODELS)
     ] = 1
-    epochs: Annotated[int, Field(ge=1), Option(help="For which every model is trained.", group=MODELS)] = 1
+    epochs: Annotated[int, Field(ge=1, le=MOST), Option(help="For which every model is trained.", group=MODELS)] = 1
     shadow_epochs: Annotated[
         int | None,
-        Field(ge=1),
+        Field(ge=1, le=MOST),
         Option(help="For which shadow models are trained, if the attacker does not know the owner's.", group=MODELS),
     ] = None
     least_accuracy: Annotated[

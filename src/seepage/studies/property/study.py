@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from typing import Any
+from typing import Any, get_args
 
 from seepage.attacks.properties import check_plan, train_shard
 from seepage.data.request import Request
@@ -14,7 +15,9 @@ from seepage.plans import registry
 from seepage.results import PropertyCell
 from seepage.results.assembling import assemble
 from seepage.results.property import PropertyResult, PropertySummary
-from seepage.studies.property.making import plan_of, pools_of
+from seepage.studies.load import Load
+from seepage.studies.property.load import load_of
+from seepage.studies.property.making import Side, plan_of, pools_of
 from seepage.studies.property.running import (
     ReadChoice,
     ShardChoice,
@@ -71,6 +74,9 @@ class Properties:
     def run(self, work: Work) -> Found:
         return make_models(work) if isinstance(work.choice, ShardChoice) else read_models(work)
 
+    def load(self, source: Source, settings: PropertySettings, choice: ShardChoice | ReadChoice) -> Load:
+        return load_of(source, settings, choice)
+
     def probes(self, source: Source, settings: PropertySettings, choice: ShardChoice | ReadChoice) -> list[Probe]:
         if isinstance(choice, ReadChoice):
             return [Probe(kind=("reads", choice.reader, choice.classes), trains=False, times=1)]
@@ -93,6 +99,11 @@ class Properties:
         if isinstance(choice, ShardChoice):  # models may be read by several cells
             return []
         return [(settings.property_text, settings.observed, *astuple(choice))]
+
+    def count(self, settings: PropertySettings) -> int:
+        shards = sum(plan_of(settings, settings.defenses[0], side).shards for side in get_args(Side))
+        ways = math.prod(map(len, (settings.classes, settings.losses, settings.read_by)))
+        return len(settings.defenses) * (shards + ways * (1 + len(settings.hierarchies)))
 
     def cells(self, settings: PropertySettings, choice: ShardChoice | ReadChoice) -> int:
         return int(isinstance(choice, ReadChoice))

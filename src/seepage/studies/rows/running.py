@@ -97,14 +97,29 @@ def rounds_of(source: Source, settings: RowsSettings, batch_size: int) -> list[i
     protocol = make_protocol(settings, batch_size)
     found = []
     for repeat in range(repeats(source, settings)):
-        streams = Streams(settings.seed).child("repeat", repeat)
-        train_part = source.split(streams.numpy("split")).train
-        sizes = [len(rows) for rows in make_partition(settings)(train_part, streams.numpy("partition"))]
-        clock = protocol.clock(sizes)
+        clock = protocol.clock(_sizes(source, settings, repeat))
         rounds = clock.rounds_until(protocol.exposure)
         protocol.schedule.rounds(clock, rounds)
         found.append(rounds)
     return found
+
+
+_SPLIT_BY = ("seed", "partition", "client_count", "alpha", "partition_column")
+REMEMBERED = 10_000  # splits whose sizes are kept: thousands of cells of a plan share a few of them
+_sizes_of: dict[tuple[object, ...], list[int]] = {}
+
+
+def _sizes(source: Source, settings: RowsSettings, repeat: int) -> list[int]:
+    """The rows of each client of a training."""
+    key = (source.digest, repeat, *(getattr(settings, name) for name in _SPLIT_BY))
+    if key not in _sizes_of:
+        streams = Streams(settings.seed).child("repeat", repeat)
+        train_part = source.split(streams.numpy("split")).train
+        sizes = [len(rows) for rows in make_partition(settings)(train_part, streams.numpy("partition"))]
+        if len(_sizes_of) >= REMEMBERED:
+            del _sizes_of[next(iter(_sizes_of))]
+        _sizes_of[key] = sizes
+    return _sizes_of[key]
 
 
 def repeats(source: Source, settings: RowsSettings) -> int:

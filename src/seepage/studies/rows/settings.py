@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from seepage._core import InputError
 from seepage._core.option import MAIN, Option
-from seepage.plans.options import EachOnce, Settings
+from seepage.plans.options import MOST, EachOnce, Settings
 from seepage.results import MatchingName
 from seepage.studies.common import (
     ATTACKS,
@@ -47,7 +47,7 @@ class RowsSettings(Settings):
     defenses: Defenses = ("none",)
     batch_sizes: BatchSizes = (8,)
     attacks: Attacks = ("exact",)
-    trials: Annotated[int, Field(ge=1), Option(help="Attacked batches per setting.", group=MAIN)] = 10
+    trials: Annotated[int, Field(ge=1, le=MOST), Option(help="Attacked batches per setting.", group=MAIN)] = 10
     seed: Seed = 0
     reveal: Reveal = False
     attack_points: Annotated[
@@ -97,38 +97,42 @@ class RowsSettings(Settings):
     ] = "l1"
     model_options: ModelOptions = Field(default_factory=dict)
     clients: Annotated[
-        int | None, Field(ge=1), Option(help="Clients; 10 for fedsgd, 3 for fedavg if not given.", group=LEARNING)
+        int | None,
+        Field(ge=1, le=MOST),
+        Option(help="Clients; 10 for fedsgd, 3 for fedavg if not given.", group=LEARNING),
     ] = None
     partition: Annotated[
         PartitionName,
         Option(help="How rows are divided over clients: iid, dirichlet, quantity or column.", group=LEARNING),
     ] = "iid"
     alpha: Annotated[
-        float, Field(gt=0), Option(help="Of dirichlet and quantity: smaller is more uneven.", group=LEARNING)
+        float, Field(gt=0, le=MOST), Option(help="Of dirichlet and quantity: smaller is more uneven.", group=LEARNING)
     ] = 1.0
     partition_column: Annotated[
         str | None, Option(help="Of the partition column: each of its values is a client.", group=LEARNING)
     ] = None
     exposure: Annotated[
         float | None,
-        Field(ge=0),
+        Field(ge=0, le=MOST),
         Option(
             help="Train until each client saw its rows this often; 25 for fedsgd, 24 for fedavg if not given.",
             group=LEARNING,
         ),
     ] = None
     learning_rate: Annotated[
-        float, Field(gt=0), Option(help="Of the server (fedsgd) or of the local steps (fedavg).", group=LEARNING)
+        float,
+        Field(gt=0, le=MOST),
+        Option(help="Of the server (fedsgd) or of the local steps (fedavg).", group=LEARNING),
     ] = 0.01
     local_rows: Annotated[
         Annotated[int, Field(ge=1)] | Literal["all"],
         Option(help="fedavg: rows each client works on, or all.", group=LEARNING),
     ] = 32
     local_batches: Annotated[
-        int | None, Field(ge=1), Option(help="fedavg: mini batches a round; all if not given.", group=LEARNING)
+        int | None, Field(ge=1, le=MOST), Option(help="fedavg: mini batches a round; all if not given.", group=LEARNING)
     ] = None
     local_epochs: Annotated[
-        int, Field(ge=1), Option(help="fedavg: passes over the rows before sending.", group=LEARNING)
+        int, Field(ge=1, le=MOST), Option(help="fedavg: passes over the rows before sending.", group=LEARNING)
     ] = 1
     local_order: Annotated[
         Literal["shuffled", "kept"],

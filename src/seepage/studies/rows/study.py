@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,11 +15,13 @@ from seepage.plans import registry
 from seepage.results import RowsCell
 from seepage.results.assembling import assemble
 from seepage.results.rows import RowsSummary
+from seepage.studies.load import Load
 from seepage.studies.parts import check_model
 from seepage.studies.rows.cost import attack_cost, first_update, round_seconds
 from seepage.studies.rows.explain import explain, ranks_of
-from seepage.studies.rows.making import is_exposure, model_of
-from seepage.studies.rows.running import RowsChoice, rounds_of, run_choice
+from seepage.studies.rows.load import load_of
+from seepage.studies.rows.making import is_exposure
+from seepage.studies.rows.running import RowsChoice, repeats, rounds_of, run_choice
 from seepage.studies.rows.settings import RowsSettings
 from seepage.studies.strength import with_strength
 from seepage.studies.study import Found, Gathered, Probe, Work
@@ -51,8 +54,7 @@ class Rows:
         return settings.model_dump(mode="json", exclude={"models", "defenses", "batch_sizes"})
 
     def check(self, source: Source, settings: RowsSettings, choice: RowsChoice) -> None:
-        encoder, learner = model_of(source, settings, choice.model, seed=0)
-        check_model(choice.model, settings, encoder, learner)
+        check_model(source, settings, choice.model, study="rows")
         registry.make("defence", choice.defense, "rows")
         for name in settings.attacks:
             registry.make("attack", name, "rows", settings.attack_options)
@@ -61,9 +63,14 @@ class Rows:
     def run(self, work: Work) -> Found:
         return run_choice(work)
 
+    def load(self, source: Source, settings: RowsSettings, choice: RowsChoice) -> Load:
+        return load_of(source, settings, choice, _points(settings))
+
     def probes(self, source: Source, settings: RowsSettings, choice: RowsChoice) -> list[Probe]:
         where = (settings.protocol, choice.model, choice.batch_size)
-        rounds = sum(rounds_of(source, settings, choice.batch_size))
+        # All federations are about as long as the first, and splitting the table for thousands of them takes minutes.
+        first = settings.model_copy(update={"trials": 1})
+        rounds = rounds_of(source, first, choice.batch_size)[0] * repeats(source, settings)
         attacked = settings.trials * _points(settings)
         return [
             Probe(kind=(*where, "trains", choice.defense), trains=True, times=rounds),
@@ -82,6 +89,10 @@ class Rows:
         points = [f"{float(point):g}" if is_exposure(point) else point for point in _point_names(settings)]
         fixed = (settings.protocol, choice.model, choice.defense, choice.batch_size)
         return [(*fixed, attack, point) for attack in settings.attacks for point in points]
+
+    def count(self, settings: RowsSettings) -> int:
+        lists = (settings.models, settings.defenses, settings.batch_sizes, settings.attacks)
+        return math.prod(map(len, lists)) * _points(settings)
 
     def cells(self, settings: RowsSettings, choice: RowsChoice) -> int:
         return len(settings.attacks) * _points(settings)

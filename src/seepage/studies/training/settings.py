@@ -8,7 +8,7 @@ from pydantic import Field
 
 from seepage._core import InputError
 from seepage._core.option import MAIN, Option
-from seepage.plans.options import EachOnce, Settings
+from seepage.plans.options import MOST, EachOnce, Settings
 from seepage.studies.common import Seed
 
 Phases = Literal["both", "no pretraining", "no fine-tuning"]
@@ -31,7 +31,7 @@ class TrainingSettings(Settings):
     key: Annotated[str | None, Option(help="With --table: the column that says who a row is.", group=MAIN)] = None
     guests: Annotated[
         int | None,
-        Field(ge=1),
+        Field(ge=1, le=MOST),
         Option(help="With --data: parties among whom the columns are dealt; 5 if not given.", group=MAIN),
     ] = None
     designs: Annotated[
@@ -45,24 +45,30 @@ class TrainingSettings(Settings):
             part="design",
         ),
     ] = ("tabvfl",)
-    runs: Annotated[int, Field(ge=1), Option(help="Repeats with other splits and seeds.", group=MAIN)] = 1
+    runs: Annotated[int, Field(ge=1, le=MOST), Option(help="Repeats with other splits and seeds.", group=MAIN)] = 1
     rows: Annotated[
         int, Field(ge=20), Option(help="Rows at most, drawn with the classes in proportion.", group=TRAINING)
     ] = 50_000
     privacy: Annotated[bool, Option(help="Measure what host and guests read of each other.", group=MAIN)] = False
     seed: Seed = 0
-    latent: Annotated[int, Field(ge=1), Option(help="Columns of the latent vector.", group=TRAINING)] = 5
-    pretraining: Annotated[int, Field(ge=0), Option(help="Epochs of pretraining at most.", group=TRAINING)] = 100
-    finetuning: Annotated[int, Field(ge=0), Option(help="Epochs of fine-tuning at most.", group=TRAINING)] = 100
+    latent: Annotated[int, Field(ge=1, le=MOST), Option(help="Columns of the latent vector.", group=TRAINING)] = 5
+    pretraining: Annotated[int, Field(ge=0, le=MOST), Option(help="Epochs of pretraining at most.", group=TRAINING)] = (
+        100
+    )
+    finetuning: Annotated[int, Field(ge=0, le=MOST), Option(help="Epochs of fine-tuning at most.", group=TRAINING)] = (
+        100
+    )
     phases: Annotated[
         tuple[Phases, ...],
         EachOnce,
         Option(help="both, no pretraining, no fine-tuning; separated by commas.", group=TRAINING),
     ] = ("both",)
-    batch_size: Annotated[int, Field(ge=1), Option(help="Rows of a mini batch.", group=TRAINING)] = 512
-    rate: Annotated[float, Field(gt=0), Option(help="Of Adam.", group=TRAINING)] = 0.02
+    batch_size: Annotated[int, Field(ge=1, le=MOST), Option(help="Rows of a mini batch.", group=TRAINING)] = 512
+    rate: Annotated[float, Field(gt=0, le=MOST), Option(help="Of Adam.", group=TRAINING)] = 0.02
     patience: Annotated[
-        int, Field(ge=0), Option(help="Epochs without progress before a phase stops; 0: to the end.", group=TRAINING)
+        int,
+        Field(ge=0, le=MOST),
+        Option(help="Epochs without progress before a phase stops; 0: to the end.", group=TRAINING),
     ] = 10
     evaluate: Annotated[
         bool, Option(help="Do not judge the latent by six predictors.", group=TRAINING, off="--no-evaluate")

@@ -13,7 +13,9 @@ from seepage.federation.vertical.designs import check_latent
 from seepage.results import TrainingCell
 from seepage.results.assembling import assemble
 from seepage.results.training import TrainingSummary
+from seepage.studies.load import Load
 from seepage.studies.study import Found, Gathered, Probe, Work
+from seepage.studies.training.load import load_of
 from seepage.studies.training.running import TrainingChoice, cell_of, make_model, run_choice, training_choices
 from seepage.studies.training.settings import TrainingSettings
 from seepage.studies.training.tables import PartyTables, open_tables
@@ -48,6 +50,9 @@ class VerticalTraining:
     def run(self, work: Work) -> Found:
         return run_choice(work)
 
+    def load(self, source: PartyTables, settings: TrainingSettings, choice: TrainingChoice) -> Load:
+        return load_of(source, settings, choice)
+
     def probes(self, source: PartyTables, settings: TrainingSettings, choice: TrainingChoice) -> list[Probe]:
         epochs = (settings.pretraining if choice.phases != "no pretraining" else 0) + (
             settings.finetuning if choice.phases != "no fine-tuning" else 0
@@ -64,6 +69,10 @@ class VerticalTraining:
 
     def places(self, settings: TrainingSettings, choice: TrainingChoice) -> list[tuple[object, ...]]:
         return [(settings.parties, *astuple(choice))]
+
+    def count(self, settings: TrainingSettings) -> int:
+        absences = len(settings.failure_probabilities) * len(settings.failure_methods)
+        return len(settings.designs) * len(settings.phases) * absences * settings.runs
 
     def cells(self, settings: TrainingSettings, choice: TrainingChoice) -> int:
         return int(choice.repeat == 0)  # its repeats are trials of one cell

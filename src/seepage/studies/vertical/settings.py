@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 from seepage._core import InputError
 from seepage._core.option import MAIN, Option
-from seepage.plans.options import Settings
+from seepage.plans.options import MOST, Settings
 from seepage.studies.common import (
     LEARNING,
     AttackOptions,
@@ -39,14 +39,16 @@ class VerticalSettings(Settings):
     people: Annotated[int, Field(ge=2), Option(help="Aligned rows at the workers.", group=MAIN)] = 2000
     batch_sizes: BatchSizes = (8,)
     attacks: Attacks = ("spans", "cafe_closed_form")
-    trials: Annotated[int, Field(ge=1), Option(help="How often everyone's rows are recovered.", group=MAIN)] = 3
+    trials: Annotated[
+        int, Field(ge=1, le=MOST), Option(help="How often everyone's rows are recovered.", group=MAIN)
+    ] = 3
     seed: Seed = 0
     reveal: Reveal = False
     batches: Annotated[
-        int | None, Field(ge=1), Option(help="Batches seen; 1.1 for each person if not given.", group=LEARNING)
+        int | None, Field(ge=1, le=MOST), Option(help="Batches seen; 1.1 for each person if not given.", group=LEARNING)
     ] = None
     watch: Annotated[
-        tuple[Annotated[int, Field(ge=1)], ...],
+        tuple[Annotated[int, Field(ge=1, le=MOST)], ...],
         Option(
             help="After how many batches it is also measured what has been read so far, separated by commas.",
             group=LEARNING,
@@ -58,7 +60,7 @@ class VerticalSettings(Settings):
     optimiser: Annotated[Literal["sgd", "adam"], Option(help="sgd or adam: how the server trains.", group=LEARNING)] = (
         "sgd"
     )
-    learning_rate: Annotated[float, Field(gt=0), Option(help="Of the server.", group=LEARNING)] = 0.01
+    learning_rate: Annotated[float, Field(gt=0, le=MOST), Option(help="Of the server.", group=LEARNING)] = 0.01
     positive_weight: PositiveWeight = 1.0
     numbers: Numbers = "standard"
     model_options: ModelOptions = Field(default_factory=dict)

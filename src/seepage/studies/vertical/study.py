@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,13 +18,15 @@ from seepage.plans import registry
 from seepage.results import VerticalCell
 from seepage.results.assembling import assemble
 from seepage.results.vertical import VerticalSummary
+from seepage.studies.load import Load
 from seepage.studies.parts import check_model
 from seepage.studies.strength import with_strength
 from seepage.studies.study import Found, Gathered, Probe, Work
 from seepage.studies.trying import tried
+from seepage.studies.vertical.load import load_of
 from seepage.studies.vertical.running import cell_of, run_choice
 from seepage.studies.vertical.settings import VerticalSettings
-from seepage.studies.vertical.workers import VerticalChoice, drawn, model_of
+from seepage.studies.vertical.workers import VerticalChoice, drawn
 
 # What a gate asks for. Spans read fixed and moving weights; the closed form what spans cannot be mounted on; and
 # `exact` needs not know who is in a batch.
@@ -54,8 +57,7 @@ class Vertical:
 
     def check(self, source: Source, settings: VerticalSettings, choice: VerticalChoice) -> None:
         drawn(source.table, settings.people, np.random.default_rng(0))
-        encoder, learner = model_of(source, settings, choice.model, seed=0)
-        check_model(choice.model, settings, encoder, learner)
+        check_model(source, settings, choice.model, study="vertical")
         registry.make("defence", choice.defense, "vertical")
         for name in settings.attacks:
             registry.make("attack", name, "vertical", settings.attack_options)
@@ -67,6 +69,9 @@ class Vertical:
 
     def run(self, work: Work) -> Found:
         return run_choice(work)
+
+    def load(self, source: Source, settings: VerticalSettings, choice: VerticalChoice) -> Load:
+        return load_of(source, settings, choice)
 
     def probes(self, source: Source, settings: VerticalSettings, choice: VerticalChoice) -> list[Probe]:
         where = (choice.model, settings.people, choice.batch_size, settings.moving)
@@ -81,6 +86,9 @@ class Vertical:
     def places(self, settings: VerticalSettings, choice: VerticalChoice) -> list[tuple[object, ...]]:
         fixed = (choice.model, choice.defense, choice.batch_size, settings.people, settings.batches_seen)
         return [(*fixed, settings.moving, attack) for attack in settings.attacks]
+
+    def count(self, settings: VerticalSettings) -> int:
+        return math.prod(map(len, (settings.models, settings.defenses, settings.batch_sizes, settings.attacks)))
 
     def cells(self, settings: VerticalSettings, choice: VerticalChoice) -> int:
         return len(settings.attacks)
