@@ -54,6 +54,23 @@ class RunStopped(InputError):
     before is kept, and the run can go on later."""
 
 
+LONGEST = 80  # characters of a value that is shown
+
+
+def shown(value: object) -> str:
+    """A value as it was given; of a very long one the beginning.
+
+    Example:
+        >>> shown("a" * 5000)
+        "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa... (5,002 characters)"
+    """
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a whole number of thousands of digits, or lists in lists in lists
+        return "something too long to be shown"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text):,} characters)"
+
+
 def nearest(name: str, allowed: Iterable[str]) -> str | None:
     """The allowed name most like ``name``, or None when nothing is close.
 

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from seepage._core import InputError
 from seepage._core.option import MAIN, Option
+from seepage._core.paths import user_path
 from seepage.cli.declared import Typed, make_command
 from seepage.plans.options import Settings, checked
 from seepage.reproductions.paper import NAMES, find_paper
@@ -109,7 +110,7 @@ def _run(asked: Reproduce, paper: str) -> Reproduction:
             jobs=asked.jobs,
             paths={name: Path(file) for name, file in asked.path.items()},
             only={key: text.split(",") for key, text in asked.only.items()},
-            folder=asked.out,
+            folder=user_path(asked.out),
             progress=progress,
         )
         return run_again(paper, asked.table, work)

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from seepage._core import InputError
 from seepage._core.option import MAIN, RUNNING, Option
+from seepage._core.paths import user_path
 
 
 class Where(BaseModel):
@@ -184,7 +185,7 @@ def ask(sentence: str | None, where: Where) -> None:
 def run_folder(out: str, stem: str) -> Path:
     """The run folder: the one asked for, or a new one below runs/ named after the run and the time."""
     if out != "auto":
-        return Path(out)
+        return user_path(out)
     base = Path("runs") / f"{stem}-{datetime.datetime.now():%Y%m%d-%H%M%S}-{os.getpid() % 10_000:04}"
     folder, number = base, 2  # two that start in the same second are told apart by their processes
     while folder.exists():

@@ -25,6 +25,7 @@ _MARKS = ["?", "NA"]
 EMPTY = ["", *_MARKS]  # how an empty cell is written in CSV files
 _TOLD = 5  # columns that a note names
 _SAMPLE = 200  # cells that are looked at
+PANIC = pl.exceptions.PanicException  # a bug of the reader that a damaged file found; no Exception, so named apart
 MAX_UNPACKED = 1 << 30  # bytes of a compressed file after unpacking
 SEPARATORS = ",;\t|"
 PACKED = (".gz", ".zst", ".zstd")
@@ -67,6 +68,8 @@ def read_raw(path: Path) -> RawTable:
             return RawTable(frame=pl.read_parquet(path, glob=False))
         except (pl.exceptions.PolarsError, OSError) as error:
             raise InputError(f"{path} is not a Parquet table: {first_line(error)}") from None
+        except PANIC:
+            raise InputError(f"{path} is not a Parquet table: it is damaged, so that its reader gave up.") from None
     if ending in EXCEL:
         from seepage.data.excel import read_excel  # few tables need it
 
@@ -96,7 +99,7 @@ def _read_text(path: Path) -> RawTable:
     separator = said[1] if said else _separator(text[:65536].splitlines()[:50])
     header = next(csv.reader([first], delimiter=separator))
     if len(header) < 2:
-        raise InputError(f"{path} is not a table: its first line has only one column ({first[:60]!r}).")
+        raise InputError(f"{path} is not a table: its first line has only one column.")
     check_no_duplicates([name.strip() for name in header], str(path))
     try:
         # As text first: polars' own guess over all rows reads the file twice and takes four times as long.
@@ -106,6 +109,8 @@ def _read_text(path: Path) -> RawTable:
         )  # fmt: skip
     except pl.exceptions.PolarsError as error:
         raise InputError(f"{path} is not a table: {first_line(error)}") from None
+    except PANIC:
+        raise InputError(f"{path} is not a table: its reader gave up on it.") from None
     frame, marked = _without_marks(frame)
     frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))  # a blank line, usually the last, is no row
     return RawTable(frame=frame, separator=separator, notes=(*notes, *marked))
@@ -220,12 +225,28 @@ def _separator(lines: list[str]) -> str:
 
 
 def check_no_duplicates(names: list[str], where: str) -> None:
-    """Stop at a table in which two columns have one name."""
-    seen: set[str] = set()
-    for name in names:
+    """Stop at a table in which two columns have one name. A first line with numbers in it may be a row: it stays
+    unsaid.
+    """
+    seen: dict[str, int] = {}
+    for place, name in enumerate(names, start=1):
         if name in seen:
+            if any(map(is_number, names)):
+                raise InputError(
+                    f"{where} has one name for columns {seen[name]} and {place}; give each its own name, in the first "
+                    "line."
+                )
             raise InputError(f"{where} has more than one column named {name!r}; give each its own name.")
-        seen.add(name)
+        seen[name] = place
+
+
+def is_number(name: str) -> bool:
+    """Whether a column's name reads as a number: it may be a cell of a file that has no line with names."""
+    try:
+        float(name.replace(",", "."))
+    except ValueError:
+        return False
+    return True
 
 
 def first_line(error: Exception) -> str:

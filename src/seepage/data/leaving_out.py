@@ -12,6 +12,7 @@ import polars as pl
 
 from seepage._core import InputError
 from seepage.data.read_column import asked
+from seepage.data.schema import LARGEST
 
 _IDENTIFIER = re.compile(r"(^|[_\s.-])(id|ids|uuid|guid|key|index|rowid|mrn|ssn|iban)$|^(id|uuid)([_\s.-]|$)", re.I)
 _CAMEL_IDENTIFIER = re.compile(r"[a-z](Id|ID|Key|Uuid|UUID)$")
@@ -121,7 +122,7 @@ def is_whole(series: pl.Series) -> bool:
 
 
 def check_finite(series: pl.Series) -> None:
-    """Stop at NaN or infinity: an empty cell is missing, these are mistakes."""
+    """Stop at NaN, infinity and what nothing can be computed with: an empty cell is missing, these are mistakes."""
     if not series.dtype.is_float():
         return
     bad = int((~series.is_finite()).sum())
@@ -129,4 +130,10 @@ def check_finite(series: pl.Series) -> None:
         raise InputError(
             f"Column {series.name!r} has {bad} cell(s) that are NaN or infinite; leave a cell empty where the value is "
             f"missing, or leave the column out ({asked(series.name, 'leave_out')})."
+        )
+    large = int((series.abs() > LARGEST).sum())
+    if large:
+        raise InputError(
+            f"Column {series.name!r} has {large} number(s) beyond {LARGEST:g}, which models cannot compute with; leave "
+            f"such a cell empty, or leave the column out ({asked(series.name, 'leave_out')})."
         )

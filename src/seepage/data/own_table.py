@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,13 @@ from typing import Any
 import polars as pl
 
 from seepage._core import InputError, nearest
-from seepage.data.files import read_raw, table_name
+from seepage.data.files import is_number, read_raw, table_name
 from seepage.data.frames import as_frame, as_numbers_if_it_reads_so, checked
 from seepage.data.read_column import Reading
 from seepage.data.reading import read_columns
 from seepage.data.schema import Schema
+
+_LOOKED_AT = 10_000  # cells of a column
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,19 +47,22 @@ class OwnTable:
         return as_numbers_if_it_reads_so(self.written[name])
 
 
-def open_own(data: Any, said: Mapping[str, str]) -> OwnTable:
+def open_own(data: Any, said: Mapping[str, str], named: Iterable[str] = ()) -> OwnTable:
     """Open a file or a frame and read its columns.
 
     Args:
         data: a path, or a polars or pandas frame.
         said: how the user wants columns to be read.
+        named: other columns that the user names.
     """
     if isinstance(data, str | Path):
         path = there(Path(data))
         raw = read_raw(path)
         name, separator, notes = table_name(path), raw.separator, raw.notes
         written = checked(raw.frame, str(path), dates=True)
-        if all(_is_number(each) for each in written.columns):
+        if separator:
+            check_headed(written, name, (*said, *named))
+        if all(is_number(each) for each in written.columns):
             notes += ("Every column is named by a number: does the file have a line with names?",)
     else:
         name, separator, notes, written = "frame", "", (), as_frame(data, dates=True)
@@ -67,8 +72,37 @@ def open_own(data: Any, said: Mapping[str, str]) -> OwnTable:
 
 def read_own_frame(path: Path, *, keep: tuple[str, ...] = ()) -> pl.DataFrame:
     """The cells of a file as they are read; some columns only plainly, because tables are joined by them."""
-    own = open_own(path, {})
+    own = open_own(path, {}, keep[:1])
     return own.frame.with_columns(own.plainly(name) for name in keep if name in own.written.columns)
+
+
+def check_headed(written: pl.DataFrame, table: str, names: Iterable[str]) -> None:
+    """Stop if one of the columns that a user names is not there, in a file that seems to have no line with names.
+
+    The first row is private, and a sentence that lists the columns would print it.
+    """
+    absent = [name for name in names if name not in written.columns]
+    if absent and is_headless(written):
+        raise InputError(
+            f"There is no column {absent[0]!r}, and the table {table!r} seems to have no line with names: its first "
+            "line looks like a row. Write the columns' names there."
+        )
+
+
+def is_headless(frame: pl.DataFrame) -> bool:
+    """Whether the names of all columns that can tell are like their cells: numbers, or a category of the column."""
+    like, unlike = 0, 0
+    for name in frame.columns:
+        cells = frame[name].drop_nulls().head(_LOOKED_AT)
+        if cells.dtype != pl.String or not len(cells):
+            continue
+        if is_number(name):
+            like += 1
+        elif as_numbers_if_it_reads_so(cells).dtype.is_numeric():
+            unlike += 1
+        elif cells.n_unique() <= len(cells) // 2:
+            like, unlike = like + (name in cells), unlike + (name not in cells)
+    return like > 0 and unlike == 0
 
 
 def fitted(own: OwnTable, schema: Schema, said: Mapping[str, str]) -> OwnTable:
@@ -108,11 +142,3 @@ def there(path: Path) -> Path:
     if not path.exists():
         raise InputError(f"There is no file {path}.")
     return path
-
-
-def _is_number(name: str) -> bool:
-    try:
-        float(name.replace(",", "."))
-    except ValueError:
-        return False
-    return True

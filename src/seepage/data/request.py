@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from seepage._core import InputError, unknown_name
 from seepage._core.option import MAIN, Option
+from seepage._core.paths import user_path
 
 TABLE = "The table"
 TASKS = ("binary", "multiclass", "regression")
@@ -31,7 +32,7 @@ def check_there(data: object) -> None:
     """Stop at a file that is not there before anything heavy is loaded; what may name a data set is looked up later."""
     if not isinstance(data, str | Path) or (isinstance(data, str) and ":" in data):
         return
-    path = Path(data)
+    path = user_path(data)
     if (path.suffix or len(path.parts) > 1) and not path.exists():
         raise InputError(f"There is no file {path}.")
 
@@ -87,6 +88,9 @@ class Request(BaseModel):
     ] = None
 
     def model_post_init(self, context: Any, /) -> None:
+        for given in (self.data, self.schema_file, self.path):
+            if isinstance(given, str | Path):
+                user_path(given)
         if self.task is not None and self.task not in TASKS:
             raise unknown_name("task", str(self.task), TASKS)
         if self.fallback is not None and not _is_dataset(self.fallback):

@@ -7,8 +7,8 @@ server of a federation knows anyway: names, types, categories and ranges. It hol
 
 from __future__ import annotations
 
-import math
 import tomllib
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -16,11 +16,13 @@ from typing import Any, Literal, get_args
 import tomli_w
 
 from seepage._core import InputError, unknown_name
+from seepage._core.errors import shown
 from seepage.data.request import WORDS
 
 Kind = Literal["numeric", "categorical", "binary"]
 LearningTask = Literal["binary", "multiclass", "regression"]
 
+LARGEST = 1e30  # of a number: its square must fit into a float, also where numbers are not scaled
 MISSING = "__missing__"  # the category that stands for an empty cell
 UNKNOWN = "__unknown__"  # how a category unseen in training is shown; it is never part of a schema
 
@@ -139,7 +141,7 @@ class Schema:
             raise InputError(f"There is no schema file {path}.") from None
         except OSError as error:
             raise InputError(f"The schema file {path} cannot be read: {_reason(error)}.") from None
-        except UnicodeDecodeError:
+        except ValueError:  # of the name of the file, or of its text
             raise InputError(f"{path} is not a schema file: it is not UTF-8 text.") from None
 
     @staticmethod
@@ -147,7 +149,9 @@ class Schema:
         """Read a schema from TOML text. ``where`` names it in error messages."""
         try:
             document = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except RecursionError:
+            raise InputError(f"{where} is nested too deep.") from None
+        except ValueError as error:  # not TOML, or a number of thousands of digits
             raise InputError(f"{where} is not valid TOML: {error}.") from None
         for key in document:
             if key not in ("target", "columns", "dropped"):
@@ -161,8 +165,8 @@ class Schema:
         target = _target_from_dict(document["target"], where)
         dropped = tuple(_dropped_from_dict(entry, where) for entry in document.get("dropped", ()))
         names = [target.name, *(column.name for column in columns)]
-        for name in names:
-            if names.count(name) > 1:
+        for name, times in Counter(names).items():
+            if times > 1:
                 raise InputError(f"{where} lists the column {name!r} more than once.")
         return Schema(columns=columns, target=target, dropped=dropped)
 
@@ -209,10 +213,9 @@ def _checked(entry: Any, keys: tuple[str, ...], where: str) -> dict[str, Any]:
             raise unknown_name(f"key in {where}", key, keys)
         number = float in _TYPES[key]
         fits = isinstance(value, _TYPES[key]) and not (number and isinstance(value, bool))
-        if not fits or (isinstance(value, float) and not math.isfinite(value)):
-            raise InputError(
-                f"In {where}, {key} = {value!r} is not a {'number' if number else _TYPES[key][0].__name__}."
-            )
+        if not fits or (number and not abs(value) <= LARGEST):
+            kind = f"number, at most {LARGEST:g}" if number else _TYPES[key][0].__name__
+            raise InputError(f"In {where}, {key} = {shown(value)} is not a {kind}.")
     if "name" not in entry:
         raise InputError(f"An entry in {where} has no name.")
     return entry

@@ -113,7 +113,8 @@ def _own_source(request: Request) -> tuple[Source, OwnTable]:
         raise InputError("Which column is to be predicted? Name it with --target.")
     edited = Schema.read(request.schema_file) if request.schema_file is not None else None
     said = {**request.read_as, **dict.fromkeys(request.drop, "leave_out")}
-    own = open_own(request.data, said)
+    named = [name for name in (request.target, request.group, *request.sensitive) if name is not None]
+    own = open_own(request.data, said, named)
     if edited is not None:
         listed = {
             each.name: each.read_as for each in edited.columns if each.read_as and each.name in own.written.columns

@@ -16,11 +16,11 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from seepage._core import InputError, nearest, unknown_name
+from seepage._core.errors import shown
 from seepage._core.option import Option
 
 MOST = 1_000_000  # of anything that multiplies work, and of rates: no honest run has more, and no slip of a finger less
 
-LONGEST = 80  # characters of a value that is shown
 Checked = TypeVar("Checked", bound=BaseModel)
 
 
@@ -166,13 +166,7 @@ def sentence(error: ValidationError) -> str:
     name = str(first["loc"][0]) if first["loc"] else "settings"
     # A setting of several types is told by all of them: a whole number, or the word "all".
     allowed = dict.fromkeys(_wrong(each) for each in every if each["loc"][:1] == first["loc"][:1])
-    return f"Setting {name!r} is {_shown(first['input'])}: {' or '.join(allowed)}."
-
-
-def _shown(value: object) -> str:
-    """A value as it was given; of a very long one the beginning."""
-    text = repr(value)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text):,} characters)"
+    return f"Setting {name!r} is {shown(first['input'])}: {' or '.join(allowed)}."
 
 
 _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from seepage._core import InputError, Progress, silent
+from seepage._core.paths import user_path
 from seepage.plans import registry
 from seepage.plans.options import option_of
 from seepage.report import notebook_view, write_report
@@ -79,21 +80,21 @@ def audit(
     if jobs < 1:
         raise InputError(f"There are {jobs} jobs; it must be at least 1.")
     plan = make_plan({"study": study, "data": data, "target": target} | options)
-    command, sources = command_line(plan), open_sources(plan)
-    check_bounds(plan, sources, out, jobs, yes=yes)
+    command, sources, folder = command_line(plan), open_sources(plan), user_path(out) if out else None
+    check_bounds(plan, sources, folder, jobs, yes=yes)
     with ExitStack() as stack:
         told = stack.enter_context(progress_here(progress))
         if jobs == 1:
-            summary = run(plan, out=Path(out) if out else None, command=command, sources=sources, progress=told)
+            summary = run(plan, out=folder, command=command, sources=sources, progress=told)
         else:
             # Processes meet in a folder; one that nobody asked for is gone afterwards.
-            folder = Path(out) if out else Path(stack.enter_context(tempfile.TemporaryDirectory())) / "run"
+            shared = folder or Path(stack.enter_context(tempfile.TemporaryDirectory())) / "run"
             backend = stack.enter_context(open_backend("local", jobs=jobs))
-            summary = run(plan, out=folder, command=command, sources=sources, backend=backend, progress=told)
-            if not out:
+            summary = run(plan, out=shared, command=command, sources=sources, backend=backend, progress=told)
+            if not folder:
                 summary = summary.model_copy(update={"path": None, "name": summary.dataset.name})
-    if out:
-        write_report(Run.open(Path(out)))
+    if folder:
+        write_report(Run.open(folder))
     return summary
 
 

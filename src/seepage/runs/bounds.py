@@ -81,14 +81,12 @@ def too_much(plan: Plan, sources: Sequence[Opened], jobs: int = 1, progress: Pro
     return Bill(seconds, bill.memory, bill.piece).sentence()
 
 
-def is_begun(out: str | Path | None) -> bool:
+def is_begun(out: Path | None) -> bool:
     """Whether there is a run that goes on: it was accepted when it began."""
-    return out is not None and (Path(out) / "run.json").exists()
+    return out is not None and (out / "run.json").exists()
 
 
-def check_bounds(
-    plan: Plan, sources: Sequence[Opened], out: str | Path | None, jobs: int = 1, *, yes: bool = False
-) -> None:
+def check_bounds(plan: Plan, sources: Sequence[Opened], out: Path | None, jobs: int = 1, *, yes: bool = False) -> None:
     """Stop before any work if it would be too much; for callers in Python, who say ``yes=True``."""
     if yes or is_begun(out):
         return

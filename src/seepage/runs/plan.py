@@ -30,6 +30,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from seepage._core import InputError, unknown_name
+from seepage._core.paths import user_path
 from seepage.data.request import Request
 from seepage.plans import registry
 from seepage.plans.grid import MANY, check_count, combinations
@@ -240,7 +241,7 @@ def with_typed(values: Mapping[str, Any], typed: Mapping[str, Any]) -> dict[str,
 
 def _parsed(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(user_path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"There is no plan {path}.") from None
     except OSError as error:
