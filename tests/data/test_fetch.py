@@ -17,8 +17,9 @@ import numpy as np
 import pytest
 
 from seepage._core.errors import FetchError
+from seepage._core.cache import cache_dir
 from seepage.data import open_dataset
-from seepage.data.fetch import Member, cache_dir, cached, extract, fetch_members
+from seepage.data.fetch import Member, cached, extract, fetch_members
 from seepage.data.openml import OpenML, openml_frame
 
 TABLE = b"a,b\n1,2\n3,4\n"

@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from seepage._core.files import unsealed
 from seepage.cli.main import main
 from tests import cases
 
@@ -66,7 +67,7 @@ def test_json_is_alone_on_stdout_and_the_command_repeats_it(table: Path, tmp_pat
     document = json.loads(done.stdout)
     assert document["schema_version"] == 3
     assert document["cells"][0]["trials"] == 2
-    assert Path(tmp_path, document["path"], "summary.json").read_text() == done.stdout
+    assert unsealed(Path(tmp_path, document["path"], "summary.json").read_bytes()) == done.stdout.encode()
     words = document["command"].split()[1:]
     repeated = json.loads(seepage(*words, "--json", "--out", "again", cwd=tmp_path).stdout)
     assert repeated["cells"][0]["metrics"] == document["cells"][0]["metrics"]

@@ -107,7 +107,7 @@ def test_a_run_of_an_earlier_form_says_so(server: LocalPage) -> None:
     ("other", "said"),
     [
         ("property", "One run is of the study rows, the other of property"),
-        ("cut", "is not valid JSON"),
+        ("cut", "is damaged, or was changed"),
         ("older", "an earlier version of Seepage"),
         ("nothing", "Choose two runs of the list."),
     ],

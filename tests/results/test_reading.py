@@ -92,5 +92,5 @@ def test_a_csv_that_cannot_be_written(tmp_path: Path) -> None:
 def test_a_cut_summary_is_one_sentence(tmp_path: Path, content: bytes) -> None:
     run = a_run(tmp_path / "run")
     run.write("summary.json", content)
-    with pytest.raises(InputError, match=r"summary\.json is not valid JSON"):
+    with pytest.raises(InputError, match=r"summary\.json is damaged, or was changed"):
         CliRunner().invoke(app, ["report", str(run.path)], catch_exceptions=False)

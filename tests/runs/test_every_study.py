@@ -249,7 +249,7 @@ def stopped(folder: Path, copy: Path, tasks: int = 1) -> Path:
     shutil.copytree(folder / "whole", copy, ignore=shutil.ignore_patterns("summary.json", "report.html"))
     last = [task.id for task in planned(read_summary(Run(folder / "whole")).study, folder).tasks][-tasks:]
     for task in last:
-        done = TaskDone.model_validate_json((copy / "tasks" / f"{task}.json").read_bytes())
+        done = TaskDone.model_validate_json(Run(copy).read(f"tasks/{task}.json"))
         (copy / "tasks" / f"{task}.json").unlink()
         (copy / "records" / f"{list(done.records)[-1]}.parquet").unlink()
     return copy

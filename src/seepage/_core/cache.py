@@ -21,6 +21,12 @@ def platform_cache() -> Path:
     return base / "seepage"
 
 
+def cache_dir() -> Path:
+    """``SEEPAGE_CACHE``, or ``seepage`` in the platform's cache folder."""
+    given = os.environ.get("SEEPAGE_CACHE")
+    return Path(given) if given else platform_cache()
+
+
 def private_folder(path: Path) -> Path:
     """A folder that nobody else can write to, made if it is not there: what is in it may be run as code.
 

@@ -4,7 +4,8 @@
     └── InputError          the user's input; one clear sentence, exit code 2
         ├── FetchError      a data set could not be had; says the other ways
         ├── NotApplicable   an attack says that it does not apply to this set-up
-        ├── DiskFull        nothing more can be written; what is finished is kept
+        ├── NotWritten      a file could not be written; what is finished is kept
+        │   └── DiskFull    there is no room
         └── RunStopped      workers are gone, or are not what they should be; what is finished is kept
 
 Anything else is a bug of ours and keeps its traceback.
@@ -45,7 +46,11 @@ class NotApplicable(InputError):
     """An attack says that it does not apply to this set-up. It is no failure, and no evidence of privacy."""
 
 
-class DiskFull(InputError):
+class NotWritten(InputError):
+    """A file could not be written. What was finished before is kept, and the work can go on when the disk is well."""
+
+
+class DiskFull(NotWritten):
     """The disk is full. What was finished before is kept, and the work can go on when there is room."""
 
 

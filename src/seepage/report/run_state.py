@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from seepage._core import InputError
+from seepage._core.files import unsealed
 from seepage.report.words import plural
 from seepage.results import Run, TaskDone
 from seepage.results.outline import OUTLINE
@@ -114,7 +115,7 @@ def reasons(path: Path) -> list[str]:
     for file in sorted((path / "tasks").glob("*.json")):
         try:
             if file.stat().st_size <= SMALL:
-                every[TaskDone.model_validate_json(file.read_bytes()).reason] = None
+                every[TaskDone.model_validate_json(unsealed(file.read_bytes()) or b"").reason] = None
         except (FileNotFoundError, ValidationError):  # being replaced, or damaged: the next look may see it
             continue
     return [reason for reason in every if reason]

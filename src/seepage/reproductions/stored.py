@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from seepage._core import InputError
-from seepage._core.files import write_atomically
+from seepage._core.files import SHARED, write_atomically
 
 BYTES = 8 * 2**20  # of a file that is read
 _NAME = re.compile(r"[\w.-]{1,40}")
@@ -82,7 +82,8 @@ class ReproducedTable(Kept):
 
     def write(self, file: Path) -> Path:
         """Write it whole or not at all."""
-        return write_atomically(file, self.model_dump_json(indent=1, exclude_defaults=False) + "\n")
+        content = self.model_dump_json(indent=1, exclude_defaults=False) + "\n"
+        return write_atomically(file, content, mode=SHARED)
 
     def store(self, folder: Path) -> Path:
         """Write it to ``<folder>/<paper>/<table>.json``."""

@@ -63,7 +63,7 @@ class Outline(Facts):
 def read_outline(run: Run) -> Outline:
     """What a run was asked for; a sentence if it does not say."""
     try:
-        return Outline.model_validate_json((run.path / OUTLINE).read_bytes())
+        return Outline.model_validate_json(run.read(OUTLINE))
     except FileNotFoundError:
         raise InputError(
             f"The run {run.path} is not finished: it has no summary.json, and nothing in it can be read yet. Continue "

@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from seepage._core import InputError
+from seepage._core.files import unsealed
 from seepage.results.outline import partial_summary
 from seepage.results.property import PropertySummary
 from seepage.results.rows import RowsSummary
@@ -42,15 +43,16 @@ def check_form(run: Run) -> None:
 def read_summary(run: Run) -> Summary:
     """The summary of a run folder; of one that is not finished, the summary of what is there (``unfinished``)."""
     check_form(run)
-    file = run.path / "summary.json"
     try:
-        return parse_summary(file.read_bytes(), str(file))
+        return parse_summary(run.read("summary.json"), str(run.path / "summary.json"))
     except FileNotFoundError:
         return partial_summary(run, SUMMARIES)
 
 
 def parse_summary(content: bytes | str, where: str = "summary.json") -> Summary:
     """A summary from its JSON; whatever is wrong with it is one sentence."""
+    content = content.encode() if isinstance(content, str) else content
+    content = unsealed(content) or content  # as it is in a run folder, or as it was printed
     try:
         document = json.loads(content)
     except ValueError as error:  # not JSON, or not even text

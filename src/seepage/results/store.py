@@ -9,13 +9,14 @@ runs/<name>/
   tasks/*.json      one file per finished task: its files with digests, and facts; or why it could not be run
   revealed/*.json   only with --reveal: private rows, one file per cell
   work/             states of trainings that are not finished
+  model/            of a single vertical training: one folder for each party
   damaged/          files that did not match their digest; what was in them was made again
   summary.json      written last
   report.html
   errors/*.txt      tracebacks of tasks that broke; they are tried again when the run goes on
 
-Nothing is written in place: a file appears whole, under its name, or not at all. A task's file is written after its
-records, so what it names is there.
+Nothing is written in place: a file appears whole, under its name and synced, or not at all. A task's file comes after
+its records. JSON files begin with a seal, the digest of all else in them. The folder is its owner's alone (0700).
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ import fcntl
 import io
 import json
 import os
-import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -34,13 +34,27 @@ from pathlib import Path
 import polars as pl
 from pydantic import JsonValue, ValidationError
 
-from seepage._core import DiskFull, InputError
-from seepage._core.files import digest, told_if_full, write_atomically
+from seepage._core import InputError, NotWritten
+from seepage._core.files import (
+    append_line,
+    digest,
+    make_folders,
+    move,
+    remove,
+    remove_leftovers,
+    sealed,
+    touch,
+    unsealed,
+    write_atomically,
+)
+from seepage.results.folder import close_to_others, found_digests, holds_others, noted_digests
 from seepage.results.record import Record
 from seepage.results.tasks import TaskDone
 from seepage.results.trials import Trials
 
-STORE_VERSION = 3  # 2: three stores, one for each kind of run; 1: files without `variant` and `record`
+STORE_VERSION = (
+    4  # 3: files without a seal; 2: three stores, one for each kind of run; 1: files without `variant` and `record`
+)
 Head = dict[str, JsonValue]
 
 
@@ -53,13 +67,17 @@ class Run:
     @staticmethod
     def create(path: Path, head: Head) -> Run:
         """A new run folder. A folder that holds anything already is left as it is."""
-        if path.exists() and (not path.is_dir() or _others(path)):
+        if path.exists() and (not path.is_dir() or holds_others(path)):
             what = "another run" if (path / "run.json").exists() else "other files"
             raise InputError(f"The output folder {path} holds {what}; choose another --out or remove it.")
         try:
-            (path / "records").mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)  # those above are not ours to close
+            make_folders(path / "records")
         except OSError as error:
             raise InputError(f"The output folder {path} cannot be made: {error.strerror}.") from None
+        except ValueError:  # a name that no file can have
+            raise InputError(f"The output folder {str(path)!r} cannot be made: no folder can have that name.") from None
+        close_to_others(path)
         run = Run(path)
         run.write("run.json", json.dumps(head, indent=2, ensure_ascii=False) + "\n")
         return run
@@ -78,6 +96,8 @@ class Run:
             return Run.create(path, head)
         run = Run(path)
         found = run.head()
+        close_to_others(path)
+        remove_leftovers(path)  # they may hold rows
         if found.get("store_version") != STORE_VERSION:
             raise InputError(
                 f"The output folder {path} was written by another version of Seepage, and cannot be continued; "
@@ -94,20 +114,47 @@ class Run:
 
     def head(self) -> Head:
         """What run.json says."""
+        content = (self.path / "run.json").read_bytes()
         try:
-            head = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
-        except ValueError as error:  # not JSON, or not even text
+            head = json.loads(content)
+        except (ValueError, RecursionError) as error:  # not JSON, or not even text
             raise InputError(f"{self.path / 'run.json'} is not valid JSON: {error}.") from None
         if not isinstance(head, dict):
             raise InputError(f"{self.path / 'run.json'} does not hold what a run begins with.")
+        if head.pop("seal", None) is not None and unsealed(content) is None:
+            raise InputError(
+                f"{self.path / 'run.json'} is damaged, or was changed after it was written: what the folder holds "
+                "cannot be trusted. Repeat the run with another --out."
+            )
         return head
 
     def write(self, name: str, content: str | bytes) -> Path:
-        """Write a file whole or not at all."""
-        try:
+        """Write a file whole or not at all; a JSON object gets a seal."""
+        if name.endswith(".json") and isinstance(content, str) and content.startswith("{"):
+            content = sealed(content)
+        if not self.path.is_dir():
+            raise NotWritten(f"The run folder {self.path} is gone; run it again.")
+        with self._goes_on():
             return write_atomically(self.path / name, content)
-        except DiskFull as error:
-            raise DiskFull(f"{error} Make room and continue with --out {self.path}.") from None
+
+    @contextmanager
+    def _goes_on(self) -> Iterator[None]:
+        """Where a file could not be written, say how to go on."""
+        try:
+            yield
+        except NotWritten as error:
+            raise type(error)(f"{error} When that is mended, continue with --out {self.path}.") from None
+
+    def read(self, name: str) -> bytes:
+        """A sealed JSON file, without its seal; a sentence if it is not what was written."""
+        content = (self.path / name).read_bytes()
+        found = unsealed(content)
+        if found is None:
+            raise InputError(
+                f"{self.path / name} is damaged, or was changed after it was written. Continue the run with its "
+                f"command and --out {self.path}: it is written anew."
+            )
+        return found
 
     def add(self, records: Sequence[Record], part: str = "") -> tuple[str, str]:
         """Store the records of one finished cell, or of a part of it; returns the file's name and its digest."""
@@ -123,8 +170,8 @@ class Run:
 
     def _keep(self, name: str, content: bytes) -> str:
         self.write(name, content)
-        with told_if_full(self.path / "digests.txt"), (self.path / "digests.txt").open("a", encoding="utf-8") as noted:
-            noted.write(f"{name} {digest(content)}\n")  # one short write at the end: runners do not mix theirs
+        with self._goes_on():
+            append_line(self.path / "digests.txt", f"{name} {digest(content)}")
         return digest(content)
 
     def kept(self, name: str) -> bytes:
@@ -132,11 +179,9 @@ class Run:
         return (self.path / "files" / name).read_bytes()
 
     def digest(self, name: str) -> str | None:
-        """The digest of a record file of a task that is not finished yet; None if it is to be made."""
-        noted, file = self.path / "digests.txt", self.path / "records" / f"{name}.parquet"
-        if not file.exists() or not noted.exists():
-            return None
-        known = _digests(noted).get(f"records/{name}.parquet")
+        """The digest of a stored file of a task that is not finished yet; None if it is to be made."""
+        file = self.path / name
+        known = self.noted(name) if file.is_file() else None
         if known is None:
             return None
         if digest(file.read_bytes()) != known:
@@ -144,16 +189,24 @@ class Run:
             return None
         return known
 
+    def noted(self, name: str) -> str | None:
+        """What a stored file must be, whether or not it is there."""
+        return noted_digests(self.path / "digests.txt").get(name)
+
+    def digests_of(self, folder: str) -> dict[str, str]:
+        """What the files below a folder of the run are."""
+        return found_digests(self.path, folder)
+
     def whole(self) -> set[str]:
         """The record files that are there and whole; none is set aside, for a runner may be writing it."""
-        noted = self.path / "digests.txt"
-        known = _digests(noted) if noted.exists() else {}
+        known = noted_digests(self.path / "digests.txt")
         files = (self.path / "records").glob("*.parquet")
         return {file.stem for file in files if digest(file.read_bytes()) == known.get(f"records/{file.name}")}
 
-    def reveal(self, cell: str, rows: Sequence[dict[str, JsonValue]]) -> None:
-        """Store rows of a cell that may be shown. They are private."""
-        self.write(f"revealed/{cell}.json", json.dumps(rows, ensure_ascii=False, allow_nan=False) + "\n")
+    def reveal(self, cell: str, rows: Sequence[dict[str, JsonValue]]) -> str:
+        """Store rows of a cell that may be shown; returns the file's digest. They are private."""
+        content = json.dumps(rows, ensure_ascii=False, allow_nan=False) + "\n"
+        return self._keep(f"revealed/{cell}.json", content.encode())
 
     def revealed(self, cell: str) -> list[dict[str, JsonValue]]:
         """Rows of a cell that may be shown."""
@@ -164,7 +217,10 @@ class Run:
     def finish(self, done: TaskDone) -> None:
         """Note that a task is done, with everything about it that is no record."""
         self.write(f"tasks/{done.task}.json", done.model_dump_json(exclude_defaults=True) + "\n")
-        shutil.rmtree(self.path / "work" / done.task, ignore_errors=True)  # what it would have gone on from
+        work = self.path / "work" / done.task
+        for file in (work / "damaged").glob("*"):
+            self._set_aside(file)
+        remove(work)  # what it would have gone on from
         with suppress(OSError):  # others are still at work
             (self.path / "work").rmdir()
 
@@ -175,19 +231,19 @@ class Run:
         """
         path = self.path / "tasks" / f"{task}.json"
         try:
-            done = TaskDone.model_validate_json(path.read_bytes())
+            done = TaskDone.model_validate_json(unsealed(path.read_bytes()) or b"")
         except FileNotFoundError:
             return None
-        except ValidationError:  # not JSON, or not a task
+        except ValidationError:  # not what was written, or not a task
             if claimed:
                 self._set_aside(path)
             return None
         named = {f"records/{name}.parquet": known for name, known in done.records.items()}
-        named |= {f"files/{name}": known for name, known in done.files.items()}
+        named |= {f"files/{name}": known for name, known in done.files.items()} | done.others
         whole = True
         for name, known in named.items():
             file = self.path / name
-            if not file.exists():
+            if not file.is_file():
                 whole = False
             elif digest(file.read_bytes()) != known:
                 if claimed:
@@ -209,8 +265,8 @@ class Run:
 
     def _set_aside(self, file: Path) -> None:
         """A damaged file is kept, under its name, where nobody reads it by accident."""
-        (self.path / "damaged").mkdir(exist_ok=True)
-        file.replace(self.path / "damaged" / file.name)
+        if file.exists():  # another runner may have been faster
+            move(file, self.path / "damaged" / file.name)
 
     def damaged(self) -> list[str]:
         """Files that were set aside."""
@@ -219,8 +275,12 @@ class Run:
     @contextmanager
     def claimed(self, task: str) -> Iterator[bool]:
         """Whether this process may run the task. The claim ends with the process, however that ends."""
-        (self.path / "tasks").mkdir(exist_ok=True)
-        with (self.path / "tasks" / f"{task}.lock").open("w") as stream:
+        if not self.path.is_dir():
+            raise NotWritten(f"The run folder {self.path} is gone; run it again.")
+        lock = self.path / "tasks" / f"{task}.lock"
+        with self._goes_on():
+            touch(lock)
+        with lock.open("rb") as stream:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -237,18 +297,3 @@ class Run:
         with ThreadPoolExecutor(os.cpu_count()) as threads:  # polars reads without Python's lock
             frames = threads.map(lambda name: pl.read_parquet(self.path / "records" / f"{name}.parquet"), names)
             return [Trials.from_frame(frame) for frame in frames]
-
-
-def _digests(noted: Path) -> dict[str, str]:
-    """What stored files must be, by their names; the last line about a file holds."""
-    lines = [line.split() for line in noted.read_text(encoding="utf-8", errors="replace").splitlines()]
-    return dict(line for line in lines if len(line) == 2)
-
-
-def _others(path: Path) -> bool:
-    """Whether a folder holds more than the beginning of a run that was stopped before its first file was there."""
-    return any(
-        not (entry.name == "records" and entry.is_dir() and not any(entry.iterdir()))
-        and not (entry.name.startswith(".run.json.") and entry.name.endswith(".tmp"))
-        for entry in path.iterdir()
-    )

@@ -22,6 +22,9 @@ class TaskDone(Facts):
     files: Annotated[dict[str, str], Field(description="digests of other files it made, by name")] = Field(
         default_factory=dict
     )
+    others: Annotated[
+        dict[str, str], Field(description="digests of revealed rows and of a model, by their place in the run folder")
+    ] = Field(default_factory=dict)
     facts: Annotated[
         dict[str, list[dict[str, JsonValue]]], Field(description="what the study keeps beside records, by kind")
     ] = Field(default_factory=dict)

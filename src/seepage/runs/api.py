@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,6 +13,7 @@ from pydantic import ValidationError
 
 from seepage._core import InputError, Progress, silent
 from seepage._core.paths import user_path
+from seepage._core.scratch import scratch_folder
 from seepage.plans import registry
 from seepage.plans.options import option_of
 from seepage.report import notebook_view, write_report
@@ -88,7 +88,7 @@ def audit(
             summary = run(plan, out=folder, command=command, sources=sources, progress=told)
         else:
             # Processes meet in a folder; one that nobody asked for is gone afterwards.
-            shared = folder or Path(stack.enter_context(tempfile.TemporaryDirectory())) / "run"
+            shared = folder or stack.enter_context(scratch_folder()) / "run"
             backend = stack.enter_context(open_backend("local", jobs=jobs))
             summary = run(plan, out=shared, command=command, sources=sources, backend=backend, progress=told)
             if not folder:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from seepage._core import DiskFull, InputError, Progress, RunStopped, SeepageError, silent
+from seepage._core import InputError, NotWritten, Progress, RunStopped, SeepageError, silent
 from seepage.results import Run, TaskDone
 from seepage.runs.backends import Backend
 from seepage.runs.plan import Plan, Task
@@ -186,9 +186,9 @@ class _Sweep:
         """Keep what came back, or give the task to another worker if this one died."""
         started = self.running.pop(future)
         task, error = started.task, None if future.cancelled() else future.exception()
-        if future.cancelled() or isinstance(error, DiskFull | RunStopped):  # the run stops, and can go on later
+        if future.cancelled() or isinstance(error, NotWritten | RunStopped):  # the run stops, and can go on later
             started.claim.close()
-            if isinstance(error, DiskFull):
+            if isinstance(error, NotWritten):
                 raise error
             raise self._stopped(str(error) if error else self.backend.lost() or "The workers are gone.") from None
         if error is not None and self.backend.died(error):
@@ -208,7 +208,7 @@ class _Sweep:
                 sink.add(records, done.memory.revealed.get(records[0].cell.id, ()), part=done.memory.parts[name])
             for name in set(done.memory.files) - set(self._known_files()):
                 sink.keep(name, done.memory.files[name])
-            task = task.model_copy(update={"records": sink.records, "files": sink.files})
+            task = task.model_copy(update={"records": sink.records, "files": sink.files, "others": sink.others})
         if task.error:  # one that broke is tried again when the run goes on
             self.run.broke(task.task, done.trace)
         else:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from seepage._core import DiskFull, InputError, Progress, RunStopped, silent
+from seepage._core import InputError, NotWritten, Progress, RunStopped, silent
 from seepage.data.request import Request
 from seepage.data.source import located
 from seepage.models.compiling import compiled_functions
@@ -48,6 +48,9 @@ class Memory:
     def kept(self, name: str) -> bytes:
         return self.files[name]
 
+    def made(self, folder: str) -> None:
+        raise AssertionError("without a run folder there is nothing in it")
+
     def take(self, other: Memory) -> None:
         """What another one keeps, too."""
         for name in ("records", "revealed", "files", "parts"):
@@ -61,17 +64,25 @@ class Folder:
     run: Run
     records: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
+    others: dict[str, str] = field(default_factory=dict)
 
     def has(self, cell: Cell, part: str = "") -> bool:
         name = record_name(cell, part)
-        digest = self.run.digest(name)
-        if digest is not None:
-            self.records[name] = digest
-        return digest is not None
+        digest = self.run.digest(f"records/{name}.parquet")
+        if digest is None:
+            return False
+        shown = self.run.noted(f"revealed/{cell.id}.json")
+        if shown and self.run.digest(f"revealed/{cell.id}.json") is None:  # damaged: the cell is made again
+            return False
+        self.records[name] = digest
+        if shown:
+            self.others[f"revealed/{cell.id}.json"] = shown
+        return True
 
     def add(self, records: Sequence[Record], revealed: Sequence[dict[str, JsonValue]] = (), *, part: str = "") -> None:
         if revealed:  # before the records, which say that the cell is done
-            self.run.reveal(records[0].cell.id, revealed)
+            cell = records[0].cell.id
+            self.others[f"revealed/{cell}.json"] = self.run.reveal(cell, revealed)
         name, digest = self.run.add(records, part)
         self.records[name] = digest
 
@@ -80,6 +91,9 @@ class Folder:
 
     def kept(self, name: str) -> bytes:
         return self.run.kept(name)
+
+    def made(self, folder: str) -> None:
+        self.others |= self.run.digests_of(folder)
 
 
 def record_name(cell: Cell, part: str) -> str:
@@ -139,7 +153,7 @@ def run_task(
                 progress=progress,
             )
         )
-    except DiskFull:
+    except NotWritten:
         raise
     except InputError as error:  # told only while it ran: too few models were good enough, say
         return Done(TaskDone(task=task.id, reason=str(error), versions=versions()))
@@ -148,6 +162,7 @@ def run_task(
         task=task.id,
         records={name: sink.records[name] if isinstance(sink, Folder) else "" for name in names},
         files=sink.files if isinstance(sink, Folder) else {},
+        others=sink.others if isinstance(sink, Folder) else {},
         facts=found.facts,
         threat_model=found.threat_model,
         versions=versions(),

@@ -74,6 +74,10 @@ class Sink(Protocol):
         """A file that an earlier task kept."""
         ...
 
+    def made(self, folder: str) -> None:
+        """A folder of the run folder is complete: what is in it is part of the task, and is made again if damaged."""
+        ...
+
 
 @dataclass(frozen=True, kw_only=True)
 class Work:

@@ -31,6 +31,9 @@ class Tried:
     def kept(self, name: str) -> bytes:
         return self.files[name]
 
+    def made(self, folder: str) -> None:
+        raise AssertionError("nothing is stored, so there is no folder")
+
 
 def tried(study: Study, source: Any, settings: Any, choice: Any) -> Tried:
     """What running this choice gives."""

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import torch
-from safetensors.torch import load_file, save
+from safetensors.torch import save
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from seepage._core import InputError, Progress, Streams, silent, unknown_name
-from seepage._core.files import write_atomically
+from seepage._core.names import HOST, party_name
 from seepage.data import Schema, Statistics
 from seepage.federation.vertical.channel import Traffic
 from seepage.federation.vertical.columns import Columns
@@ -32,8 +32,9 @@ from seepage.federation.vertical.frames import (
     prefixed,
 )
 from seepage.federation.vertical.rows import AlignedRows
+from seepage.federation.vertical.saved import facts_of, plain, read_party, set_weights, write_party
 from seepage.federation.vertical.schedule import History, Training
-from seepage.federation.vertical.state import Checkpoint, write_json
+from seepage.federation.vertical.state import Checkpoint
 from seepage.federation.vertical.training import Federation
 from seepage.models.tabnet_split import TabNetParts
 
@@ -171,38 +172,43 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "federation_")
         place = Path(folder)
         for guest, columns in zip(self.federation_.guests, self.columns_, strict=True):
-            own = place / guest.name
-            write_atomically(own / "weights.safetensors", save(_plain(guest.learning.modules.state_dict())))
-            write_atomically(own / "schema.toml", columns.schema.to_toml())
             statistics = {name: value.tolist() for name, value in asdict(columns.statistics).items()}
-            write_json(own / "statistics.json", statistics)
-        own = place / "host"
-        write_atomically(own / "weights.safetensors", save(_plain(self.federation_.host.learning.modules.state_dict())))
+            files: dict[str, str | bytes] = {
+                "weights.safetensors": save(plain(guest.learning.modules.state_dict())),
+                "schema.toml": columns.schema.to_toml(),
+                "statistics.json": json.dumps(statistics, indent=1),
+            }
+            write_party(place / guest.name, files)
         names = [guest.name for guest in self.federation_.guests]
         facts = {"parameters": self.get_params(), "guests": names, "classes": self.classes_.tolist()}
-        write_json(own / "model.json", facts)
+        weights = save(plain(self.federation_.host.learning.modules.state_dict()))
+        write_party(
+            place / HOST, {"weights.safetensors": weights, "model.json": json.dumps(facts, indent=1, default=list)}
+        )
 
     @classmethod
     def load(cls, folder: str | Path) -> TabVFLClassifier:
         """A model that was saved."""
         place = Path(folder)
-        if not (place / "host" / "model.json").exists():
-            raise InputError(f"{place} holds no saved model: there is no host/model.json.")
-        facts = json.loads((place / "host" / "model.json").read_text())
-        model = cls(**facts["parameters"])
+        if not (place / HOST / "model.json").exists():
+            raise InputError(f"{place} holds no saved model: there is no {HOST}/model.json.")
+        host = read_party(place / HOST)
+        facts = facts_of(host["model.json"], place / HOST / "model.json", ("parameters", "guests", "classes"))
+        try:
+            model = cls(**facts["parameters"])
+        except TypeError as error:
+            raise InputError(f"{place / HOST / 'model.json'} was written by another version ({error}).") from None
         model.classes_ = np.array(facts["classes"])
-        model.columns_ = []
-        for name in facts["guests"]:
-            schema = Schema.from_toml((place / name / "schema.toml").read_text(), str(place / name / "schema.toml"))
-            stored = json.loads((place / name / "statistics.json").read_text())
-            statistics = Statistics(**{key: np.array(value) for key, value in stored.items()})
-            model.columns_.append(Columns(name, schema, statistics))
+        parties = {str(name): read_party(place / party_name(str(name))) for name in facts["guests"]}
+        model.columns_ = [_columns(name, files, place / name) for name, files in parties.items()]
         # One row of zeros stands for tables that come later.
         empty = [torch.zeros(1, columns.encoder.layout.width) for columns in model.columns_]
         model.federation_ = model._federation(empty, torch.zeros(1, dtype=torch.long), None)
         for guest in model.federation_.guests:
-            guest.learning.modules.load_state_dict(load_file(place / guest.name / "weights.safetensors"))
-        model.federation_.host.learning.modules.load_state_dict(load_file(place / "host" / "weights.safetensors"))
+            own = place / guest.name / "weights.safetensors"
+            set_weights(guest.learning.modules, parties[guest.name]["weights.safetensors"], own)
+        own = place / HOST / "weights.safetensors"
+        set_weights(model.federation_.host.learning.modules, host["weights.safetensors"], own)
         model.history_ = History()
         return model
 
@@ -270,5 +276,9 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return json.dumps({"parameters": self.get_params(), "data": sums}, sort_keys=True, default=str)
 
 
-def _plain(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {name: value.detach().clone().contiguous() for name, value in state.items()}
+def _columns(name: str, files: Mapping[str, bytes], folder: Path) -> Columns:
+    """A party's columns as they were saved."""
+    schema = Schema.from_toml(files["schema.toml"].decode(), str(folder / "schema.toml"))
+    names = tuple(field.name for field in fields(Statistics))
+    stored = facts_of(files["statistics.json"], folder / "statistics.json", names)
+    return Columns(name, schema, Statistics(**{key: np.array(stored[key]) for key in names}))

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from seepage._core import InputError, unknown_name
+from seepage._core.names import party_name
 from seepage.data import as_frame
 
 Tables = Mapping[str, Any] | Sequence[Any] | Any  # the last: one frame, whose columns ``parties`` deals
@@ -25,6 +26,8 @@ def named_frames(
         absent: guests whose columns may be missing in it.
     """
     check_same_people(tables)
+    for name in (*(tables if isinstance(tables, Mapping) else ()), *(parties or ())):
+        party_name(str(name))
     if isinstance(tables, Mapping):
         return {str(name): as_frame(table, least=1) for name, table in tables.items()}
     if hasattr(tables, "columns"):

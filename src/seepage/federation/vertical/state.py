@@ -1,19 +1,25 @@
-"""A federation's state on disk: one folder for each party, nobody's weights in another's."""
+"""A federation's state on disk while it trains: one folder for each party, nobody's weights in another's."""
 
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import load_file, save
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import Tensor
 
 from seepage._core import InputError
-from seepage._core.files import write_atomically
+from seepage._core.files import digest, move, remove, sealed, unsealed, write_atomically
 
 PROGRESS = "progress.json"
+
+
+class DamagedState(Exception):
+    """A saved state is not what was written."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +27,8 @@ class Checkpoint:
     """Where a training run saves itself after every epoch.
 
     A state counts once ``progress.json`` names it, and that file is replaced in one step: a kill at any byte leaves the
-    state before or the state after.
+    state before or the state after. It names its files with digests; one that is damaged is set aside, and the
+    training begins anew.
 
     Args:
         folder: of the run.
@@ -33,32 +40,54 @@ class Checkpoint:
 
     def save(self, number: int, parties: dict[str, dict[str, Tensor]], facts: dict[str, Any]) -> None:
         """Write all parties, then make this state the current one, then remove the one before."""
+        digests = {}
         for name, tensors in parties.items():
-            write_atomically(self.folder / name / f"{number}.safetensors", save(tensors))
-        write_json(self.folder / PROGRESS, {"state": number, "fingerprint": self.fingerprint, **facts})
+            content = save(tensors)
+            digests[name] = digest(content)
+            write_atomically(self.folder / name / f"{number}.safetensors", content)
+        document = {"state": number, "fingerprint": self.fingerprint, "digests": digests, **facts}
+        write_atomically(self.folder / PROGRESS, sealed(json.dumps(document, indent=1)))
         for name in parties:
             for old in (self.folder / name).glob("*.safetensors"):
                 if old.stem != str(number):
-                    old.unlink()
+                    remove(old)
 
     def load(self, parties: list[str]) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]] | None:
-        """The current state, or None if there is none yet."""
-        path = self.folder / PROGRESS
-        if not path.exists():
+        """The current state, or None if there is none yet, or none that is whole."""
+        if not (self.folder / PROGRESS).exists():
             return None
-        facts: dict[str, Any] = json.loads(path.read_text())
+        try:
+            return self._load(parties)
+        except DamagedState as error:
+            warnings.warn(f"{error} was damaged, so this training begins anew", stacklevel=2)
+            return None
+
+    def _load(self, parties: list[str]) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]]:
+        path = self.folder / PROGRESS
+        content = unsealed(path.read_bytes())
+        if content is None:
+            raise self._set_aside(path)
+        facts: dict[str, Any] = json.loads(content)
         if facts["fingerprint"] != self.fingerprint:
             raise InputError(
                 f"{self.folder} holds a run with other settings or data; continue it with the same ones, or choose "
                 "another folder."
             )
-        files = {name: self.folder / name / f"{facts['state']}.safetensors" for name in parties}
-        for name, file in files.items():
-            if not file.exists():
-                raise InputError(f"{self.folder} holds no state of party {name!r}; it cannot be continued.")
-        return {name: load_file(file) for name, file in files.items()}, facts
+        found = {}
+        for name in parties:
+            file = self.folder / name / f"{facts['state']}.safetensors"
+            state = file.read_bytes() if file.is_file() else b""
+            if digest(state) != facts["digests"].get(name):
+                raise self._set_aside(file)
+            try:
+                found[name] = load(state)
+            except SafetensorError:
+                raise self._set_aside(file) from None
+        return found, facts
 
-
-def write_json(path: Path, facts: dict[str, Any]) -> None:
-    """Replace a JSON file in one step."""
-    write_atomically(path, json.dumps(facts, indent=1))
+    def _set_aside(self, file: Path) -> DamagedState:
+        """Keep what is damaged where nobody reads it; without ``progress.json`` no state counts."""
+        if file.exists():
+            move(file, self.folder / "damaged" / f"{file.parent.name}-{file.name}")
+        remove(self.folder / PROGRESS)
+        return DamagedState(file.name)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from pydantic import JsonValue
 
-from seepage._core import DiskFull, NotApplicable, Outcome, Progress, Streams
+from seepage._core import NotApplicable, NotWritten, Outcome, Progress, Streams
 from seepage.attacks import RowsAttack, attacked
 from seepage.attacks.inversion import Inversion
 from seepage.data import Table
@@ -115,7 +115,7 @@ def claims_of(
             found = attacked(attack, members, streams.child(number) if number else streams, progress=progress)
         except NotApplicable as error:  # the attack says it cannot: counted, never averaged
             found = [Claim(outcome=Outcome.NOT_APPLICABLE, note=str(error)) for _ in members]
-        except DiskFull:
+        except NotWritten:
             raise
         except Exception as error:  # noqa: BLE001  # an attack that breaks is a failed cell, whoever wrote it
             found = [Claim(outcome=Outcome.FAILED, note=failure(error, type(attack).__name__)) for _ in members]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -12,8 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from seepage._core import Streams
+from seepage._core.files import move, remove
 from seepage._core.memory import peak_memory, reset_peak_memory
+from seepage._core.scratch import scratch_folder
 from seepage.federation.vertical import Phase, TabVFLClassifier
+from seepage.federation.vertical.saved import saved_whole
 from seepage.metrics import latent_quality, mean_quality
 from seepage.models import fitting_threads
 from seepage.results import Measure, Record, TrainingCell
@@ -24,6 +25,7 @@ from seepage.studies.training.settings import TrainingSettings
 from seepage.studies.training.tables import Parties
 from seepage.studies.training.threat import crossing, threat_model
 
+MODEL_FOLDER = "model"  # in the run folder of a single training
 Values = dict[tuple[str, str], float]  # by scope (quality/published/XGBoost) and metric (f1)
 
 
@@ -104,11 +106,13 @@ def run_choice(work: Work) -> Found:
     with fitting_threads(0):
         received = crossing(_one_epoch(settings, choice), parties)
     found = Found(cells=[(cell, part)], threat_model=threat_model(settings, received))
-    if work.sink.has(cell, part):
+    model = work.output / MODEL_FOLDER if work.output is not None else None
+    if work.sink.has(cell, part) and (model is None or saved_whole(model)):
+        _note_model(work, model)
         return found
     begin = time.perf_counter()
     with _scratch(work) as folder, fitting_threads(0):
-        values = _trained(work, parties, Path(folder))
+        values = _trained(work, parties, folder)
     record = Record(
         cell=cell,
         repeat=choice.repeat,
@@ -118,13 +122,19 @@ def run_choice(work: Work) -> Found:
         values={Measure(MODEL, scope, metric): value for (scope, metric), value in values.items()},
     )
     work.sink.add([record], part=part)
+    _note_model(work, model)
     return found
 
 
-def _scratch(work: Work) -> AbstractContextManager[str]:
+def _note_model(work: Work, model: Path | None) -> None:
+    if model is not None:
+        work.sink.made(model.name)
+
+
+def _scratch(work: Work) -> AbstractContextManager[Path]:
     if work.scratch is None:
-        return tempfile.TemporaryDirectory(prefix="seepage-")
-    return nullcontext(str(work.scratch))
+        return scratch_folder()
+    return nullcontext(work.scratch)
 
 
 def _trained(work: Work, parties: Parties, folder: Path) -> Values:
@@ -145,11 +155,12 @@ def _trained(work: Work, parties: Parties, folder: Path) -> Values:
     after = peak_memory()
     if before is not None and after is not None:
         values["cost", "memory_mb"] = (after - before) / 2**20
-    if work.output is not None and not (work.output / "model").exists():
-        unfinished = work.output / "work" / "model"  # it appears under its name when it is complete
-        shutil.rmtree(unfinished, ignore_errors=True)
+    if work.output is not None and not saved_whole(work.output / MODEL_FOLDER):
+        unfinished = work.output / "work" / MODEL_FOLDER  # it appears under its name when it is complete
+        for old in (unfinished, work.output / MODEL_FOLDER):
+            remove(old)
         model.save(unfinished)
-        unfinished.replace(work.output / "model")
+        move(unfinished, work.output / MODEL_FOLDER)
     values |= _costs(model)
     if settings.evaluate:
         values |= _quality(model, parties, streams)

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from seepage._core import InputError
+from seepage._core.names import party_name
 from seepage._core.option import MAIN, Option
 from seepage.plans.options import MOST, EachOnce, Settings
 from seepage.studies.common import Seed
@@ -91,6 +92,8 @@ class TrainingSettings(Settings):
 
     def belongs(self) -> None:
         """Options that would have no effect are mistakes."""
+        for name in self.tables:
+            party_name(name)
         if self.tables and not self.key:
             raise InputError("The parties' tables need --key, the column that says who a row is, and --target.")
         if self.tables and self.guests is not None:

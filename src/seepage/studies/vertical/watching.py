@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from seepage._core import DiskFull, NotApplicable, Outcome, Streams
+from seepage._core import NotApplicable, NotWritten, Outcome, Streams
 from seepage.attacks import Attack, Attacker
 from seepage.observation import Claim
 from seepage.observation.vertical import VerticalScene, VerticalUpdate
@@ -67,6 +67,6 @@ class _Told:
         self._watcher.seconds += time.perf_counter() - self._begin
         if isinstance(error, NotApplicable):
             self._watcher.end(Outcome.NOT_APPLICABLE, str(error))
-        elif isinstance(error, Exception) and not isinstance(error, DiskFull):
+        elif isinstance(error, Exception) and not isinstance(error, NotWritten):
             self._watcher.end(Outcome.FAILED, failure(error, self._watcher.name))
-        return isinstance(error, Exception) and not isinstance(error, DiskFull)
+        return isinstance(error, Exception) and not isinstance(error, NotWritten)
