@@ -142,7 +142,8 @@ class FaultyDisk(Disk):
 
     def _remove(self, do: Callable[[Path], None], path: Path) -> None:
         do(path)
-        self._node(path.parent).names.pop(path.name, None)
+        if path.parent.is_dir():
+            self._node(path.parent).names.pop(path.name, None)
 
     def lose_power(self, root: Path) -> None:
         """Make of a folder what a disk may hold after a power cut: what is certain, or names without content."""

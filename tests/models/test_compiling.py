@@ -43,7 +43,7 @@ def test_the_users_own_choice_holds_and_is_looked_at_too(home: Path, tmp_path: P
     compiled(torch.sin)
     assert Path(cache_dir()) == tmp_path / "mine"
     (tmp_path / "mine").chmod(0o777)
-    with pytest.raises(InputError, match="not safe to run compiled code from"):
+    with pytest.raises(InputError, match="is not safe to use"):
         compiled(torch.sin)
 
 

@@ -65,7 +65,4 @@ def _others_can_replace(folder: os.stat_result) -> bool:
 
 
 def _refused(path: Path, why: str) -> InputError:
-    return InputError(
-        f"The cache folder {path} is not safe to run compiled code from: {why}. Remove it, or run without compiling "
-        "(compile=no)."
-    )
+    return InputError(f"The folder {path} is not safe to use: {why}. Remove it, or make it yours alone.")

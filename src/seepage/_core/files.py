@@ -155,7 +155,7 @@ def remove(path: Path) -> None:
     with told_if_not_written(path):
         if path.is_dir() and not path.is_symlink():
             disk.remove_folder(path)
-        else:
+        elif path.exists() or path.is_symlink():
             disk.remove(path)
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
+from pydantic import JsonValue
+
 from seepage._core import InputError
-from seepage._core.files import digest
+from seepage._core.files import digest, unsealed
+
+HEADS = ("run.json", "outline.json")  # the second holds a copy of the first
+SEALED_SINCE = 4  # the version of stores whose files say themselves what they must be
 
 
 def noted_digests(noted: Path) -> dict[str, str]:
@@ -15,6 +21,33 @@ def noted_digests(noted: Path) -> dict[str, str]:
         return {}
     lines = [line.split() for line in noted.read_text(encoding="utf-8", errors="replace").splitlines()]
     return dict(line for line in lines if len(line) == 2)
+
+
+def is_run(path: Path) -> bool:
+    """Whether a folder is a run's; one of the two files that say what it is may be gone."""
+    return any((path / name).exists() for name in HEADS)
+
+
+def read_head(path: Path) -> tuple[dict[str, JsonValue], bool]:
+    """What a run began with, and whether run.json says so; else it is the copy in outline.json that does."""
+    problem = f"{path / HEADS[0]} is missing"
+    for name in HEADS:
+        if not (path / name).exists():
+            continue
+        content = (path / name).read_bytes()
+        try:
+            found = json.loads(unsealed(content) or content)
+        except (ValueError, RecursionError) as error:  # not JSON, or not even text
+            problem = problem if name != HEADS[0] else f"{path / name} is not valid JSON: {error}"
+            continue
+        head = found if name == HEADS[0] else (isinstance(found, dict) and found.get("begun")) or None
+        if not isinstance(head, dict) or (name == HEADS[0] and "begun" in head):
+            problem = problem if name != HEADS[0] else f"{path / name} does not hold what a run begins with"
+        elif unsealed(content) is None and ("seal" in found or head.get("store_version") == SEALED_SINCE):
+            problem = f"{path / name} is damaged, or was changed after it was written"
+        else:
+            return head, name == HEADS[0]
+    raise InputError(f"{problem}. Repeat the run with another --out.")
 
 
 def found_digests(path: Path, folder: str) -> dict[str, str]:

@@ -52,9 +52,11 @@ class Outline(Facts):
     """What a run was asked for.
 
     Args:
+        begun: a copy of run.json, which is read if that file is damaged.
         head: the fields that every summary has, as far as they were known at the beginning.
     """
 
+    begun: dict[str, JsonValue] = Field(default_factory=dict)
     head: dict[str, JsonValue]
     variants: tuple[PlannedVariant, ...]
     tasks: tuple[PlannedTask, ...]

@@ -47,7 +47,7 @@ from seepage._core.files import (
     unsealed,
     write_atomically,
 )
-from seepage.results.folder import close_to_others, found_digests, holds_others, noted_digests
+from seepage.results.folder import close_to_others, found_digests, holds_others, is_run, noted_digests, read_head
 from seepage.results.record import Record
 from seepage.results.tasks import TaskDone
 from seepage.results.trials import Trials
@@ -85,17 +85,17 @@ class Run:
     @staticmethod
     def open(path: Path) -> Run:
         """An existing run folder."""
-        if not (path / "run.json").exists():
+        if not is_run(path):
             raise InputError(f"{path} is not a run folder: it has no run.json.")
         return Run(path)
 
     @staticmethod
     def open_or_create(path: Path, head: Head) -> Run:
         """A new run folder, or one to go on with: of the same plan, and on the same rows."""
-        if not (path / "run.json").exists():
+        if not is_run(path):
             return Run.create(path, head)
         run = Run(path)
-        found = run.head()
+        found, whole = read_head(path)
         close_to_others(path)
         remove_leftovers(path)  # they may hold rows
         if found.get("store_version") != STORE_VERSION:
@@ -110,23 +110,14 @@ class Run:
                 f"The output folder {path} holds a run of the same plan on other rows: a table has changed since. "
                 "Choose another --out."
             )
+        if not whole:
+            run._set_aside(path / "run.json")
+            run.write("run.json", json.dumps(found, indent=2, ensure_ascii=False) + "\n")
         return run
 
     def head(self) -> Head:
         """What run.json says."""
-        content = (self.path / "run.json").read_bytes()
-        try:
-            head = json.loads(content)
-        except (ValueError, RecursionError) as error:  # not JSON, or not even text
-            raise InputError(f"{self.path / 'run.json'} is not valid JSON: {error}.") from None
-        if not isinstance(head, dict):
-            raise InputError(f"{self.path / 'run.json'} does not hold what a run begins with.")
-        if head.pop("seal", None) is not None and unsealed(content) is None:
-            raise InputError(
-                f"{self.path / 'run.json'} is damaged, or was changed after it was written: what the folder holds "
-                "cannot be trusted. Repeat the run with another --out."
-            )
-        return head
+        return read_head(self.path)[0]
 
     def write(self, name: str, content: str | bytes) -> Path:
         """Write a file whole or not at all; a JSON object gets a seal."""

@@ -131,7 +131,8 @@ def run(
     folder = Run.open_or_create(out, head_of(plan, opened, command, backend)) if out else None
     if folder:
         told_if_others(folder.head())
-        folder.write(OUTLINE, outline_of(plan, opened, _head_of(plan, opened, out, command, folder)).model_dump_json())
+        asked = outline_of(plan, opened, _head_of(plan, opened, out, command, folder), folder.head())
+        folder.write(OUTLINE, asked.model_dump_json())
     memory = Memory()
     if backend is None:
         with own_threads():

@@ -66,12 +66,13 @@ def gather(
     )
 
 
-def outline_of(plan: Plan, sources: Sequence[Opened], head: Mapping[str, Any]) -> Outline:
+def outline_of(plan: Plan, sources: Sequence[Opened], head: Mapping[str, Any], begun: dict[str, JsonValue]) -> Outline:
     """What a run is asked for, before any of it is there."""
     nothing = gather(plan, sources, {}, lambda names: [], lambda cell: [], head)
     left = {"cells", "not_run", "unfinished", "not_tested"}
     envelope = nothing.model_dump(mode="json", include=set(Summary.model_fields) - left)
     return Outline(
+        begun=begun,
         head=envelope | {"not_tested": list(nothing.not_tested)},
         variants=tuple(
             PlannedVariant(
