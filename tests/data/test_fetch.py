@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seepage._core.errors import FetchError
 from seepage._core.cache import cache_dir
+from seepage._core.errors import FetchError
 from seepage.data import open_dataset
 from seepage.data.fetch import Member, cached, extract, fetch_members
 from seepage.data.openml import OpenML, openml_frame

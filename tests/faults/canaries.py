@@ -72,17 +72,19 @@ def all_attacks(study: str) -> dict[str, list[str]]:
 
 def _quickly(attack: object) -> str:
     """Options that make an attack short, as far as it has them."""
-    return "".join(f":{name}={value}" for name, value in (("steps", 2), ("restarts", 1)) if hasattr(attack, name))
+    return "".join(f":{name}={value}" for name, value in (("steps", 2), ("restarts", 2)) if hasattr(attack, name))
 
 
-def watched(study: str, backend: str, home: Path, tally: Tally, after: float | None = None) -> float:
+def watched(
+    study: str, backend: str, home: Path, tally: Tally, *, after: float | None = None, quick: bool = False
+) -> float:
     """One run of the command line with a home, a cache and a temporary folder of its own; returns its seconds."""
     shutil.rmtree(home, ignore_errors=True)
     for name in ("out", "tmp", "cache"):
         (home / name).mkdir(parents=True)
     a_table(home / "table.csv")
     more = {} if study in ("property", "training") else {"reveal": False}
-    small_plan(study, home, table=home / "table.csv", **more, **all_attacks(study))
+    small_plan(study, home, table=home / "table.csv", **more, **({} if quick else all_attacks(study)))
     before, began = set(_shared_memory()), time.monotonic()
     words = ["audit", "--plan", str(home / f"{study}.toml"), "--out", str(home / "out" / "run"), *BACKENDS[backend]]
     said = _run(words, home, after)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from seepage._core.errors import FetchError
 from seepage._core.cache import cache_dir
+from seepage._core.errors import FetchError
 from seepage.data.fetch import why
 
 OPENML_SECONDS = 60.0  # per answer of the server
