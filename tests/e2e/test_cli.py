@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import warnings
@@ -202,3 +203,23 @@ def test_a_bug_keeps_its_traceback(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 1
     assert "ZeroDivisionError" in done.stderr
+
+
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
+def test_a_run_that_is_told_to_end_says_how_to_go_on(table: Path, tmp_path: Path, told: signal.Signals) -> None:
+    words = ["audit", "--data", "patients.csv", "--target", "target", "--out", "run", "--trials", "4000"]
+    words += ["--clients", "2", "--exposure", "0", "--attacks", "tableak", "--batch-size", "8", "--yes"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "seepage", *words], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+    ) as child:
+        assert child.stderr is not None
+        said = b""
+        while b"target target" not in said:  # told just before the work begins
+            line = child.stderr.readline()
+            assert line, said
+            said += line
+        child.send_signal(told)
+        said += child.communicate(timeout=60)[1]
+    assert child.returncode == 128 + told, said
+    assert b"Traceback" not in said
+    assert said.rstrip().endswith(b"stopped")

@@ -72,7 +72,7 @@ def all_attacks(study: str) -> dict[str, list[str]]:
 
 def _quickly(attack: object) -> str:
     """Options that make an attack short, as far as it has them."""
-    return "".join(f":{name}={value}" for name, value in (("steps", 2), ("restarts", 2)) if hasattr(attack, name))
+    return "".join(f":{name}=2" for name in ("steps", "restarts") if type(getattr(attack, name, None)) is int)
 
 
 def watched(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import warnings
+from contextlib import suppress
 
 import typer
 
@@ -76,8 +78,11 @@ def options(
 
 
 def main() -> None:
-    """Run the command line: bad input is one line and exit code 2, an interrupt is 130, a bug keeps its traceback."""
+    """Run the command line: bad input is one line and exit code 2, a signal 128 and its number, a bug a traceback."""
     warnings.showwarning = _warn
+    for each in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        if signal.getsignal(each) is signal.SIG_DFL:  # nohup asks to leave it alone
+            signal.signal(each, _interrupt)
     try:
         code = app(prog_name="seepage", standalone_mode=False)
     except UsageError as error:
@@ -90,8 +95,19 @@ def main() -> None:
     except KeyboardInterrupt:
         code = 130
     if code == 130:
-        typer.echo("stopped", err=True)
+        code = 128 + (_received or [signal.SIGINT])[-1]
+        with suppress(OSError):  # the terminal may be gone
+            typer.echo("stopped", err=True)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+_received: list[int] = []  # signals that ended this process
+
+
+def _interrupt(number: int, frame: object) -> None:
+    """Being told to end is as Ctrl-C: what is unfinished is put away, and how to go on is told."""
+    _received.append(number)
+    raise KeyboardInterrupt
 
 
 def _stopped(error: InputError) -> int:
