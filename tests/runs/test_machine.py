@@ -38,11 +38,12 @@ def test_a_run_says_what_computed_it_and_not_whose_machine_that_is(tmp_path: Pat
 def test_a_run_begun_on_other_versions_goes_on_and_says_so(tmp_path: Path) -> None:
     plan, folder = a_plan(tmp_path, SMALL), tmp_path / "run"
     run(plan, out=folder, command="")
-    for file in (folder / "run.json", min((folder / "tasks").glob("*.json"))):  # as if another torch had begun it
-        document = json.loads(file.read_text())
+    first = min((folder / "tasks").glob("*.json")).name
+    for file in ("run.json", f"tasks/{first}"):  # as if another torch had begun it
+        document = json.loads(Run(folder).read(file))
         document["versions"]["torch"] = "1.0"
         document["machine"]["kernels"] = "OTHER"
-        file.write_text(json.dumps(document))
+        Run(folder).write(file, json.dumps(document))
     with pytest.warns(UserWarning, match=r"begun with torch 1\.0 and not"):
         summary = run(plan, out=folder, command="")
     assert summary.versions["torch"] == f"1.0 and {versions()['torch']}"
@@ -59,7 +60,7 @@ def test_compare_says_when_two_runs_were_computed_by_different_things(tmp_path: 
     second = summary.model_copy(update={"machine": summary.machine | other})
     assert compare(summary, second).computed == (f"kernels {summary.machine['kernels']} → DEFAULT",)
     run(a_plan(tmp_path, SMALL), out=tmp_path / "two", command="")
-    (tmp_path / "two" / "summary.json").write_text(second.to_json())
+    Run(tmp_path / "two").write("summary.json", second.to_json())
     said = CliRunner().invoke(app, ["compare", str(tmp_path / "one"), str(tmp_path / "two")], catch_exceptions=False)
     assert "Computed by different things: kernels" in said.output
     earlier = summary.model_copy(update={"machine": {}})  # a summary from before these were kept
