@@ -10,6 +10,7 @@ import pytest
 
 import seepage
 from seepage._core import InputError
+from seepage.cli.main import app
 from seepage.cli.running import Where, ask
 from seepage.data import clinic
 from seepage.runs import bounds, make_plan, open_sources
@@ -116,3 +117,25 @@ def test_a_pipe_stops_and_a_terminal_asks(monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.setattr("typer.confirm", lambda text, **_: True)
     ask("Too much.", Where())
     ask(None, Where())
+
+
+@pytest.mark.parametrize("text", ["sexx == 'female'", "sex == 'femal'", "sex =="])
+@pytest.mark.parametrize("planned", [True, False])
+def test_a_mistyped_property_leaves_no_folder(tmp_path: Path, text: str, planned: bool) -> None:
+    out = ["--out", str(tmp_path / "run")]
+    said = ["audit", "property", "--data", "clinic", "--property", text, "--models-per-class", "9", *out]
+    if planned:
+        (tmp_path / "plan.toml").write_text(f'study = "property"\ndata = "clinic"\nproperty = "{text}"\nmodels = 9')
+        said = ["audit", "--plan", str(tmp_path / "plan.toml"), *out]
+    with pytest.raises(InputError):
+        app(said, standalone_mode=False)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "flags", [["--model", "mlp:width=1000000"], ["--local-epochs", "1000000", "--protocol", "fedavg"]]
+)
+def test_a_bare_audit_is_not_tried_where_that_would_take_long(tmp_path: Path, flags: list[str]) -> None:
+    with pytest.raises(InputError, match=r"This would .* with --yes"):
+        app(["audit", "--data", "clinic", *flags, "--out", str(tmp_path / "run")], standalone_mode=False)
+    assert not (tmp_path / "run").exists()

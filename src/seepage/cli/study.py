@@ -89,6 +89,7 @@ def run_study(study: str, typed: Typed, how: RunOptions) -> None:
     from seepage.cli.console import ProgressBars
     from seepage.runs import make_plan, open_sources, read_plan, with_typed  # torch takes seconds
     from seepage.runs.bounds import is_begun, too_much
+    from seepage.runs.probe import check_some_possible
 
     values: Typed = {"study": study, **typed}
     if how.plan is not None:
@@ -105,6 +106,8 @@ def run_study(study: str, typed: Typed, how: RunOptions) -> None:
     expected = None
     if isinstance(how, RowsRunOptions):
         made, values, expected = _planned(made, values, typed, sources[0], how, folder)
+    if how.plan is not None:
+        check_some_possible(made, sources)
     if expected is None and not is_begun(folder):
         with ProgressBars() as bars:
             sentence = too_much(made, sources, processes(made, how) or 1, bars)

@@ -43,7 +43,7 @@ def fetch_openml_frame(source: OpenML) -> pl.DataFrame:
     try:
         with _socket_limit(OPENML_SECONDS):
             bunch = fetch_openml(
-                data_id=source.number, as_frame=False, parser="liac-arff", data_home=str(home), n_retries=0
+                data_id=source.number, as_frame=False, parser="liac-arff", data_home=str(home), n_retries=1
             )
     except (OSError, ValueError) as error:  # no network, or OpenML says no
         raise FetchError(f"OpenML did not give data set {source.number} ({why(error)})") from None

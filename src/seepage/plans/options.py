@@ -21,6 +21,7 @@ from seepage._core.option import Option
 
 MOST = 1_000_000  # of anything that multiplies work, and of rates: no honest run has more, and no slip of a finger less
 
+MOST_ROWS = 1_000_000_000  # that may be asked for; a table has its own say
 Checked = TypeVar("Checked", bound=BaseModel)
 
 

@@ -57,6 +57,8 @@ def parse_summary(content: bytes | str, where: str = "summary.json") -> Summary:
         document = json.loads(content)
     except ValueError as error:  # not JSON, or not even text
         raise InputError(f"{where} is not valid JSON: {error}.") from None
+    except RecursionError:
+        raise InputError(f"{where} is not valid JSON: it is nested too deep.") from None
     version = document.get("schema_version") if isinstance(document, dict) else None
     if version != SCHEMA_VERSION:
         raise InputError(

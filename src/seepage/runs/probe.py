@@ -57,6 +57,21 @@ def impossible(plan: Plan, sources: Sequence[Opened]) -> list[Impossible]:
     return found
 
 
+def check_some_possible(plan: Plan, sources: Sequence[Opened]) -> None:
+    """Stop before anything is written if no task of the plan can be run: a folder of nothing is in the way later."""
+    wrong: dict[str, str] = {}
+    for task in plan.tasks:
+        if any(needed in wrong for needed in task.needs.values()):
+            continue
+        try:
+            plan.study.check(sources[task.place], task.variant.settings, task.choice)
+        except InputError as error:
+            wrong[task.id] = str(error)
+        else:
+            return
+    raise InputError(next(iter(wrong.values())))
+
+
 @dataclass
 class _Kind:
     """A kind of work, with one task that does it."""

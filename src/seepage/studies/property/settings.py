@@ -9,7 +9,7 @@ from pydantic import Field
 
 from seepage._core import InputError
 from seepage._core.option import MAIN, Option
-from seepage.plans.options import MOST, EachOnce, Settings
+from seepage.plans.options import MOST, MOST_ROWS, EachOnce, Settings
 from seepage.studies.common import Defenses, Seed
 
 MODELS, ROWS = "Advanced: models", "Advanced: rows"
@@ -106,7 +106,7 @@ class PropertySettings(Settings):
     ] = 0.0
     rows: Annotated[
         int | None,
-        Field(ge=1),
+        Field(ge=1, le=MOST_ROWS),
         Option(
             help="Rows each model is trained on; a fifth of the pool if not given.",
             group=ROWS,

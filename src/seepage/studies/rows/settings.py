@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from seepage._core import InputError
 from seepage._core.option import MAIN, Option
-from seepage.plans.options import MOST, EachOnce, Settings
+from seepage.plans.options import MOST, MOST_ROWS, EachOnce, Settings
 from seepage.results import MatchingName
 from seepage.studies.common import (
     ATTACKS,
@@ -125,7 +125,7 @@ class RowsSettings(Settings):
         Option(help="Of the server (fedsgd) or of the local steps (fedavg).", group=LEARNING),
     ] = 0.01
     local_rows: Annotated[
-        Annotated[int, Field(ge=1)] | Literal["all"],
+        Annotated[int, Field(ge=1, le=MOST_ROWS)] | Literal["all"],
         Option(help="fedavg: rows each client works on, or all.", group=LEARNING),
     ] = 32
     local_batches: Annotated[

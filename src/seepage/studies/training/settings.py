@@ -9,7 +9,7 @@ from pydantic import Field
 from seepage._core import InputError
 from seepage._core.names import party_name
 from seepage._core.option import MAIN, Option
-from seepage.plans.options import MOST, EachOnce, Settings
+from seepage.plans.options import MOST, MOST_ROWS, EachOnce, Settings
 from seepage.studies.common import Seed
 
 Phases = Literal["both", "no pretraining", "no fine-tuning"]
@@ -48,7 +48,9 @@ class TrainingSettings(Settings):
     ] = ("tabvfl",)
     runs: Annotated[int, Field(ge=1, le=MOST), Option(help="Repeats with other splits and seeds.", group=MAIN)] = 1
     rows: Annotated[
-        int, Field(ge=20), Option(help="Rows at most, drawn with the classes in proportion.", group=TRAINING)
+        int,
+        Field(ge=20, le=MOST_ROWS),
+        Option(help="Rows at most, drawn with the classes in proportion.", group=TRAINING),
     ] = 50_000
     privacy: Annotated[bool, Option(help="Measure what host and guests read of each other.", group=MAIN)] = False
     seed: Seed = 0

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 from seepage._core import InputError
 from seepage._core.option import MAIN, Option
-from seepage.plans.options import MOST, Settings
+from seepage.plans.options import MOST, MOST_ROWS, Settings
 from seepage.studies.common import (
     LEARNING,
     AttackOptions,
@@ -36,7 +36,7 @@ class VerticalSettings(Settings):
 
     models: Models = ("mlp",)
     defenses: Defenses = ("none",)
-    people: Annotated[int, Field(ge=2), Option(help="Aligned rows at the workers.", group=MAIN)] = 2000
+    people: Annotated[int, Field(ge=2, le=MOST_ROWS), Option(help="Aligned rows at the workers.", group=MAIN)] = 2000
     batch_sizes: BatchSizes = (8,)
     attacks: Attacks = ("spans", "cafe_closed_form")
     trials: Annotated[

@@ -1,0 +1,292 @@
+"""Everything that reads what others wrote, as functions of bytes: any bytes give an InputError, or nothing."""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+import tomllib
+import warnings
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import torch
+
+from seepage.attacks.properties.shards import Shadows, packed, unpacked
+from seepage.data import Schema, infer_schema
+from seepage.data.files import read_raw
+from seepage.data.frames import checked
+from seepage.data.own_table import open_own
+from seepage.federation.vertical.messages import Instruction, Kind, Message, Phase, Stamp, opened
+from seepage.models.stack import Stack
+from seepage.models.stacked_training import first_weights
+from seepage.results import Run
+from seepage.results.outline import Outline, PlannedCell, PlannedTask, PlannedVariant, read_outline
+from seepage.results.reading import check_form, parse_summary, read_summary
+from seepage.results.store import STORE_VERSION
+from seepage.results.tasks import TaskDone
+from seepage.runs import read_plan
+from tests.faults.bending import Choices, as_json, as_toml, bent_bytes
+
+Reader = Callable[[bytes], None]
+ROWS = 12
+FULL = 50  # of so many tables one is read to its end, with every column understood; the others are opened
+
+
+@cache
+def folder() -> Path:
+    """Where files are put for readers that want a file; in memory where there is such a place."""
+    memory = Path("/dev/shm")
+    kept = tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None, prefix="seepage-fuzz-")
+    _KEPT.append(kept)
+    return Path(kept.name)
+
+
+_KEPT: list[tempfile.TemporaryDirectory[str]] = []
+
+
+def _put(name: str, content: bytes) -> Path:
+    path = folder() / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+@cache
+def _frame() -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "age": [20 + row * 7 % 60 for row in range(ROWS)],
+            "height": [f"1,{60 + row % 40}" for row in range(ROWS)],
+            "when": [f"{1 + row % 28:02}.03.2024" for row in range(ROWS)],
+            "sex": ["female" if row % 3 else "male" for row in range(ROWS)],
+            "died": ["yes" if row % 4 else "no" for row in range(ROWS)],
+        }
+    )
+
+
+@cache
+def _csv() -> bytes:
+    return _frame().write_csv(separator=";").encode()
+
+
+def _understood(path: Path, content: bytes) -> None:
+    """A table is opened; every few of them are read as an audit reads them."""
+    if sum(content[-4:]) % FULL:
+        checked(read_raw(path).frame, "the table", dates=True)
+        return
+    own = open_own(path, {})
+    infer_schema(own.frame, own.frame.columns[-1])
+
+
+def csv(content: bytes) -> None:
+    _understood(_put("table.csv", bent_bytes(_csv(), content)), content)
+
+
+@cache
+def _parquet() -> bytes:
+    stream = io.BytesIO()
+    _frame().with_columns(pl.Series("b", [b"x"] * ROWS), pl.Series("l", [[1, 2]] * ROWS)).write_parquet(stream)
+    return stream.getvalue()
+
+
+def parquet(content: bytes) -> None:
+    _understood(_put("table.parquet", bent_bytes(_parquet(), content)), content)
+
+
+PLAN: dict[str, Any] = {
+    "study": "rows",
+    "data": "clinic",
+    "models": ["mlp:width=8", "linear"],
+    "defenses": ["none", "gaussian_noise:0.1"],
+    "attack_options": {"steps": 3},
+    "trials": 2,
+    "exposure": 0.5,
+    "sensitive": ["sex"],
+    "as": {"age": "number"},
+    "grid": {"seed": [0, 1], "labels_known": [True, False]},
+    "cases": [{"name": "one", "protocol": "fedavg", "local_epochs": 2}, {"name": "two", "batch_size": 4}],
+}
+OTHER_PLANS: tuple[dict[str, Any], ...] = (
+    {"study": "property", "data": "clinic", "property": "sex == 'female'", "classes": [2, 4], "hierarchies": ["2x2"]},
+    {"study": "vertical", "data": "clinic", "people": 50, "watch": [5, 10], "moving": True, "optimiser": "adam"},
+    {"study": "training", "guests": 2, "tables": {"a": "x.csv"}, "key": "id", "failures": [0.0, 0.2]},
+)
+
+
+def plan(content: bytes) -> None:
+    every = (PLAN, *OTHER_PLANS)
+    read_plan(_put("plan.toml", as_toml(every[sum(content[-2:]) % len(every)], content)))
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    return tomllib.loads(infer_schema(_frame(), "died").to_toml())
+
+
+def schema(content: bytes) -> None:
+    Schema.read(_put("schema.toml", as_toml(_schema(), content)))
+
+
+@cache
+def _summaries() -> list[Any]:
+    from tests.report.example import every_study
+
+    return [_shortened(json.loads(each.to_json())) for each in every_study().values()]
+
+
+def _shortened(document: Any) -> Any:
+    """The same with two entries of every list: what is read twice is not read otherwise the tenth time."""
+    if isinstance(document, dict):
+        return {key: _shortened(value) for key, value in document.items()}
+    return [_shortened(value) for value in document[:2]] if isinstance(document, list) else document
+
+
+def summary(content: bytes) -> None:
+    parse_summary(as_json(_summaries()[sum(content[-2:]) % len(_summaries())], content))
+
+
+@cache
+def _run() -> Run:
+    """A run folder that was stopped: an outline, a finished task and its records."""
+    from tests.report.example import a_cell, records_of
+
+    run = Run.create(folder() / "run", {"store_version": STORE_VERSION, "study": "rows", "plan": "p", "tables": []})
+    cell = a_cell()
+    name, known = run.add(records_of(cell, 2))
+    run.finish(TaskDone(task="first", records={name: known}, seconds=1.0, versions={"torch": "2"}))
+    envelope = {key: value for key, value in _summaries()[0].items() if key not in ("cells", "not_run", "unfinished")}
+    planned = PlannedCell(file=name, cell=cell.id, what="a cell", point="initialized")
+    outline = Outline(
+        head=envelope,
+        variants=(PlannedVariant(name=cell.variant, dataset=cell.dataset, columns=()),),
+        tasks=(
+            PlannedTask(id="first", what="first", cells=(planned,)),
+            PlannedTask(id="other", what="other", cells=(planned.model_copy(update={"file": "none"}),)),
+        ),
+    )
+    run.write("outline.json", outline.model_dump_json())
+    return run
+
+
+def _changed(name: str, content: bytes) -> None:
+    """Change a JSON file of the run: as the store writes it, or by hand."""
+    good = json.loads(_good(name))
+    good.pop("seal", None)
+    text = as_json(good, content)
+    if sum(content[-3:]) % 2:
+        (_run().path / name).write_bytes(text)
+    else:
+        _run().write(name, text.decode("utf-8", "replace"))
+
+
+@cache
+def _good(name: str) -> bytes:
+    return (_run().path / name).read_bytes()
+
+
+def _restored(name: str) -> None:
+    (_run().path / name).write_bytes(_good(name))
+
+
+def outline(content: bytes) -> None:
+    _changed("outline.json", content)
+    read_outline(_run())
+
+
+def task(content: bytes) -> None:
+    _changed("tasks/first.json", content)
+    _run().finished("first")
+
+
+def head(content: bytes) -> None:
+    _good("run.json")
+    _changed("run.json", content)
+    try:
+        check_form(Run.open(_run().path))
+    finally:
+        _restored("run.json")
+
+
+FILES = ("outline.json", "tasks/first.json", "digests.txt", "run.json", "records")
+
+
+def run_folder(content: bytes) -> None:
+    """One file of a run is changed, and the run is read as `seepage report` reads it."""
+    run = _run()
+    names = [*FILES[:-1], *(f"records/{file.name}" for file in (run.path / "records").glob("*.parquet"))]
+    for name in names:
+        _good(name)
+    name = names[sum(content[-2:]) % len(names)]
+    if name.endswith(".json"):
+        _changed(name, content)
+    else:
+        (run.path / name).write_bytes(bent_bytes(_good(name), content))
+    try:
+        read_summary(run)
+    finally:
+        _restored(name)
+
+
+@cache
+def _shards() -> bytes:
+    stack = Stack.cat([first_weights((3, 2, 2), seed) for seed in range(2)])
+    kinds = (torch.float64, torch.int64, torch.float32, torch.float32, torch.bool, torch.int64)
+    facts = [torch.zeros(2, dtype=kind) for kind in kinds]
+    return packed(Shadows(stack, *facts))
+
+
+def shards(content: bytes) -> None:
+    unpacked(_bent_tensors(_shards(), content))
+
+
+def _bent_tensors(good: bytes, content: bytes) -> bytes:
+    """A file of tensors with other bytes, or with another head that says what they are."""
+    if sum(content[-2:]) % 2:
+        return bent_bytes(good, content)
+    size = int.from_bytes(good[:8], "little")
+    told = as_json(json.loads(good[8 : 8 + size]), content)
+    return len(told).to_bytes(8, "little") + told + good[8 + size :]
+
+
+SHAPES = ((), (0,), (2,), (4, 3), (3, 4), (1, 1, 1))
+STAMP = Stamp(Phase.PRETRAINING, 1, 2)
+
+
+def messages(content: bytes) -> None:
+    """What a party could send, beside what the host expects."""
+    choices = Choices(content)
+    tasks, kinds, phases = list(Instruction), list(Kind), list(Phase)
+    tensors = {
+        kinds[choices.below(len(kinds))]: torch.zeros(SHAPES[choices.below(len(SHAPES))])
+        for _ in range(choices.below(4))
+    }
+    stamp = Stamp(phases[choices.below(2)], choices.below(3), choices.below(4), bool(choices.below(2)))
+    message = Message(choices.text(), "host", tasks[choices.below(len(tasks))], stamp, tensors)
+    expected = {kinds[choices.below(len(kinds))]: SHAPES[choices.below(len(SHAPES))] for _ in range(choices.below(3))}
+    opened(message, tasks[choices.below(len(tasks))], STAMP if choices.below(2) else stamp, expected)
+
+
+READERS: dict[str, Reader] = {
+    "csv": csv,
+    "parquet": parquet,
+    "plan": plan,
+    "schema": schema,
+    "summary": summary,
+    "outline": outline,
+    "task": task,
+    "head": head,
+    "run_folder": run_folder,
+    "shards": shards,
+    "messages": messages,
+}
+
+
+def quietly(reader: Reader, content: bytes) -> None:
+    """A reader without its warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        reader(content)
