@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from tests.faults.tally import Tally
 FULL = 100_000  # inputs of each reader
 LONGEST = 400  # bytes of an input
 HANGS = 5.0  # seconds after which an input counts as one that hangs
+MEMORY = 8 << 30  # bytes: a small file that makes a reader take more is one that must not
 STUCK = 1800  # seconds for all inputs of a reader
 CORPUS = Path(__file__).parent / "corpus"
 ROOT = Path(__file__).parents[2]
@@ -35,7 +37,8 @@ FOLLOWED = (
 NAMES = {
     "csv": "CSV files", "parquet": "Parquet files", "plan": "plans (TOML)", "schema": "schemas (TOML)",
     "summary": "summaries (JSON)", "outline": "outlines (JSON)", "task": "tasks (JSON)", "head": "run.json",
-    "run_folder": "run folders", "shards": "models (safetensors)", "messages": "messages of parties",
+    "run_folder": "run folders", "records": "records (Parquet)", "shards": "shadow models (safetensors)",
+    "messages": "messages of parties",
 }  # fmt: skip
 
 
@@ -144,6 +147,7 @@ def keep(name: str, content: bytes) -> Path:
 
 def main(name: str, inputs: int, folder: Path) -> None:
     """A reader's process."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     if find_spec("atheris") is None:
         tried = Tried(name, inputs, folder)
         for content in drawn(name, inputs):

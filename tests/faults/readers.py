@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import tempfile
 import tomllib
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,10 +26,11 @@ from seepage.federation.vertical.messages import Instruction, Kind, Message, Pha
 from seepage.models.stack import Stack
 from seepage.models.stacked_training import first_weights
 from seepage.results import Run
-from seepage.results.outline import Outline, PlannedCell, PlannedTask, PlannedVariant, read_outline
+from seepage.results.outline import Outline, PlannedCell, PlannedTask, PlannedVariant, read_outline, read_trials
 from seepage.results.reading import check_form, parse_summary, read_summary
 from seepage.results.store import STORE_VERSION
 from seepage.results.tasks import TaskDone
+from seepage.results.trials import Trials
 from seepage.runs import read_plan
 from tests.faults.bending import Choices, as_json, as_toml, bent_bytes
 
@@ -156,7 +159,9 @@ def _run() -> Run:
 
     run = Run.create(folder() / "run", {"store_version": STORE_VERSION, "study": "rows", "plan": "p", "tables": []})
     cell = a_cell()
-    name, known = run.add(records_of(cell, 2))
+    # Two numbers of one trial: what is drawn to make intervals of them is no business of a reader.
+    few = [replace(each, values=dict(itertools.islice(each.values.items(), 2))) for each in records_of(cell, 1)]
+    name, known = run.add(few)
     run.finish(TaskDone(task="first", records={name: known}, seconds=1.0, versions={"torch": "2"}))
     envelope = {key: value for key, value in _summaries()[0].items() if key not in ("cells", "not_run", "unfinished")}
     planned = PlannedCell(file=name, cell=cell.id, what="a cell", point="initialized")
@@ -231,6 +236,45 @@ def run_folder(content: bytes) -> None:
         _restored(name)
 
 
+def records(content: bytes) -> None:
+    """A record file that is damaged, or that somebody else wrote."""
+    choices = Choices(content[1:])
+    if content[:1] in (b"\x00", b"\x01"):
+        (_run().path / "records" / "forged.parquet").write_bytes(bent_bytes(_records(), content))
+        read_trials(_run(), ["forged"])
+        return
+    frame = _stored()
+    for _ in range(1 + choices.below(2)):
+        name = frame.columns[choices.below(frame.width)]
+        change = CHANGES[choices.below(len(CHANGES))](name)
+        frame = change(frame) if callable(change) else frame.with_columns(change)
+    Trials.from_frame(frame)
+
+
+@cache
+def _stored() -> pl.DataFrame:
+    return pl.read_parquet(io.BytesIO(_records()))
+
+
+CHANGES: tuple[Callable[[str], Any], ...] = (
+    lambda name: pl.lit(None).alias(name),
+    lambda name: pl.lit("x").alias(name),
+    lambda name: pl.lit(-1).alias(name),
+    lambda name: pl.lit(float("nan")).alias(name),
+    lambda name: pl.col(name).reverse(),
+    lambda name: pl.col(name).cast(pl.String).alias("other"),
+    lambda name: lambda frame: frame.drop(name) if frame.width > 1 else frame,
+    lambda name: lambda frame: frame.head(0),
+    lambda name: lambda frame: frame.head(1),
+    lambda name: lambda frame: frame.sample(fraction=1, shuffle=True, seed=1),
+)
+
+
+@cache
+def _records() -> bytes:
+    return next((_run().path / "records").glob("*.parquet")).read_bytes()
+
+
 @cache
 def _shards() -> bytes:
     stack = Stack.cat([first_weights((3, 2, 2), seed) for seed in range(2)])
@@ -280,6 +324,7 @@ READERS: dict[str, Reader] = {
     "task": task,
     "head": head,
     "run_folder": run_folder,
+    "records": records,
     "shards": shards,
     "messages": messages,
 }

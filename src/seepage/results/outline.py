@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
+import polars as pl
 from pydantic import Field, JsonValue, ValidationError
 
 from seepage._core import InputError
@@ -17,6 +18,7 @@ from seepage.results.facts import ColumnFacts, Facts, NotRun, ThreatModel, Unfin
 from seepage.results.store import Run
 from seepage.results.summary import Summary
 from seepage.results.tasks import TaskDone
+from seepage.results.trials import Trials
 
 OUTLINE = "outline.json"
 _STOPPED = "The run was stopped before it was reached."
@@ -143,7 +145,7 @@ def _stored(task: PlannedTask, done: TaskDone | None, whole: set[str]) -> list[s
 
 def _parts(run: Run, outline: Outline, files: list[str]) -> tuple[list[TrialsOf], list[dict[str, JsonValue]]]:
     """The trials by variant, and rows that may be shown."""
-    every = run.trials(files)
+    every = read_trials(run, files)
     parts: list[TrialsOf] = []
     shown: list[dict[str, JsonValue]] = []
     known: set[tuple[str, str]] = set()
@@ -158,6 +160,16 @@ def _parts(run: Run, outline: Outline, files: list[str]) -> tuple[list[TrialsOf]
         if variant.reveal:
             shown += [row for trials in own for row in run.revealed(trials.cell.id)]
     return parts, shown
+
+
+def read_trials(run: Run, names: Sequence[str]) -> list[Trials]:
+    """The trials in these record files; a sentence if one of them is no table, or another one."""
+    try:
+        return run.trials(names)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        raise InputError(
+            f"The run {run.path} holds records that cannot be read; repeat it with another --out."
+        ) from None
 
 
 def _missing(task: PlannedTask, done: TaskDone | None, stored: list[str]) -> list[NotRun]:

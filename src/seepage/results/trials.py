@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from seepage._core import InputError
 from seepage.results.cells import CELLS, Cell, coordinates
 from seepage.results.interval import Interval, bootstrap_columns
 from seepage.results.record import ALL_COLUMNS, ATTACK, Measure, Record
@@ -85,7 +86,8 @@ class Trials:
 
     @staticmethod
     def from_frame(frame: pl.DataFrame) -> Trials:
-        """The trials of a stored file."""
+        """The trials of a stored file; a sentence if nobody who writes such files wrote it."""
+        check_stored(frame)
         first = frame.row(0, named=True)
         kind = CELLS[first["study"]]
         cell = kind(**{name: first[name] for name in kind.__dataclass_fields__ if name != "study"})
@@ -216,3 +218,24 @@ class Trials:
     def outcomes(self) -> dict[str, int]:
         """How the trials ended."""
         return dict(sorted(Counter(self.heads["outcome"].to_list()).items()))
+
+
+_TEXTS = ("study", "outcome", "note", *_NAMES)
+_NUMBERS = ("record", "repeat", "client", "round", "exposure", "rows", "seconds", "value")
+
+
+def check_stored(frame: pl.DataFrame) -> None:
+    """Stop at a frame that is not one of stored trials: a column is missing, of another type, or in another order."""
+    absent = [name for name in (*_TEXTS, *_NUMBERS) if name not in frame.columns]
+    studies = frame["study"].unique().to_list() if "study" in frame.columns else []
+    kind = CELLS.get(studies[0]) if len(studies) == 1 and isinstance(studies[0], str) else None
+    if absent or kind is None or not frame.height:
+        raise InputError(f"Records cannot be read: {', '.join(absent) or 'their study'} is missing in a file of them.")
+    coordinates = [name for name in kind.__dataclass_fields__ if name != "study"]
+    types = frame.schema
+    wrong = [name for name in coordinates if name not in types or frame[name].null_count()]
+    wrong += [name for name in _TEXTS if types[name] not in (pl.String, pl.Null)]
+    wrong += [name for name in _NUMBERS if not types[name].is_numeric() and types[name] != pl.Null]
+    wrong += [name for name in HEADS if frame[name].null_count()]
+    if wrong or not types["record"].is_integer() or frame["record"].null_count() or not frame["record"].is_sorted():
+        raise InputError(f"Records cannot be read: {', '.join(wrong) or 'record'} is not what a run stores.")
