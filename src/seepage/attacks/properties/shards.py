@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import torch
@@ -69,10 +69,29 @@ def unpacked(content: bytes) -> Shadows:
         raise InputError(f"These are no shadow models: {error}.") from None
     layers = (len(tensors) - len(_FACTS)) // 2
     names = {*_FACTS, *(f"{kind}.{place}" for kind in ("weights", "biases") for place in range(layers))}
-    if layers < 1 or names != set(tensors) or len({len(tensor) for tensor in tensors.values()}) != 1:
+    if layers < 1 or names != set(tensors) or not _are_models(tensors, layers):
         raise InputError("These are no shadow models: other tensors are in them.")
     stack = Stack(*(tuple(tensors[f"{kind}.{place}"] for place in range(layers)) for kind in ("weights", "biases")))
     return Shadows(stack, *(tensors[name] for name in _FACTS))
+
+
+_KINDS = {
+    "shares": torch.float64, "labels": torch.int64, "accuracy": torch.float32, "balanced": torch.float32,
+    "passed": torch.bool, "seeds": torch.int64,
+}  # fmt: skip
+
+
+def _are_models(tensors: Mapping[str, Tensor], layers: int) -> bool:
+    """Whether all tensors are of as many models, with the types and shapes that belong together."""
+    shape = tensors["shares"].shape
+    facts = all(tensors[name].shape == shape and tensors[name].dtype == kind for name, kind in _KINDS.items())
+    if not facts or len(shape) != 1:
+        return False
+    pairs = [(tensors[f"weights.{place}"], tensors[f"biases.{place}"]) for place in range(layers)]
+    return all(
+        weight.dim() == 3 and weight.shape[:2] == bias.shape and len(weight) == shape[0] and weight.is_floating_point()
+        for weight, bias in pairs
+    )
 
 
 def good_ones(shadows: Shadows, plan: ShadowPlan) -> Shadows:
