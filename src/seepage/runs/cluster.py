@@ -55,7 +55,8 @@ class Dask:
     def __init__(self, client: Any, where: str, *, shared: bool) -> None:
         self._client, self._where, self.shared = client, where, shared
         self._checked: set[str] = set()
-        self._seen = self._looked = time.monotonic()
+        self._looked = time.monotonic()
+        self._alone: float | None = None  # since when there are no workers
         self._executor = client.get_executor(retries=2, pure=False)
         self.slots = sum(self._workers().values())
         if not self.slots:
@@ -79,13 +80,13 @@ class Dask:
             return ""
         self._looked = now
         try:
-            if self._workers():
-                self._seen = now
+            there = self._workers()
         except RunStopped as error:
             return str(error)
         except (OSError, TimeoutError, RuntimeError):
             return f"{self._where} is gone."
-        if now - self._seen > WORKERLESS:
+        self._alone = None if there else self._alone or now
+        if self._alone is not None and now - self._alone > WORKERLESS:
             return f"{self._where} has had no workers for {WORKERLESS:.0f} s."
         return ""
 
@@ -149,14 +150,18 @@ def own_cluster(jobs: int) -> Iterator[Dask]:
         # Without a limit nothing is spilled: what comes back from a task may hold private rows.
         own = {"nthreads": 1, "memory_limit": 0, "local_directory": scratch, "silence_logs": logging.CRITICAL}
         nanny = {"cls": Nanny, "options": {**common, **own, "worker_class": _Worker}}
-        cluster = stack.enter_context(
-            SpecCluster(  # type: ignore[no-untyped-call]
-                workers=dict.fromkeys(range(jobs), nanny),
-                scheduler={"cls": _Scheduler, "options": {**common, "port": 0, "dashboard": False}},
-                security=security,
-                silence_logs=logging.CRITICAL,
+        scheduler = {"cls": _Scheduler, "options": {**common, "port": 0, "dashboard": False}}
+        try:
+            cluster = stack.enter_context(
+                SpecCluster(  # type: ignore[no-untyped-call]
+                    workers=dict.fromkeys(range(jobs), nanny),
+                    scheduler=scheduler,
+                    security=security,
+                    silence_logs=logging.CRITICAL,
+                )
             )
-        )
+        except RuntimeError as error:  # a worker that was killed while it began, for one
+            raise RunStopped(f"The Dask cluster of this machine cannot be started: {error}") from None
         client = stack.enter_context(Client(cluster, timeout=SECONDS, set_as_default=False))  # type: ignore[no-untyped-call]
         yield Dask(client, "The Dask cluster of this machine", shared=True)
 
@@ -222,7 +227,9 @@ def _quietly() -> Iterator[None]:
     for each in awake:
         each.disabled = True
     try:
-        with dask.config.set({"distributed.comm.timeouts.connect": SECONDS}):
+        # A worker that is not back within this time is never started again; one may die twice in a row.
+        patient = {"distributed.deploy.lost-worker-timeout": "365 days"}
+        with dask.config.set({"distributed.comm.timeouts.connect": SECONDS} | patient):
             yield
     finally:
         for each in awake:
