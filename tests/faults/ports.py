@@ -23,7 +23,7 @@ from tests.runs.test_every_study import planned
 
 _LISTEN, _UNBOUND = "0A", "07"  # as the kernel writes the states of sockets that anyone can send to
 _ACCEPTS = 0x10000  # of a socket in a file
-LOOK = 0.05  # seconds between two looks
+LOOK = 0.1  # seconds between two looks
 SECONDS = 300.0  # for one command
 
 

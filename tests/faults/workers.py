@@ -22,7 +22,7 @@ from tests.runs.test_every_study import PLANS, numbers, planned
 KILLS = 200
 BACKENDS = {"local": "a worker of the local pool killed", "dask": "a worker on Dask killed"}
 WORKERS = 1
-AT_ONCE = 3  # kills of one run; so many in a row give a task up, and it is run again when the run goes on
+AT_ONCE = 5  # kills of one run; three of one task give it up, and it is run again when the run goes on
 PATIENCE = 180.0  # seconds without an end until it counts as a hang
 RESUMES = 10
 

@@ -117,8 +117,8 @@ def _checked(client: Any, workers: list[str]) -> set[str]:
         told = client.sync(client.scheduler.broadcast, **question, callback_timeout=SECONDS)
         for address, answer in told.items():
             _stop_if(address, differences(ours, _versions(answer)))
-        found = client.run(identity, workers=list(told), on_error="return")
-    except TimeoutError:
+        found = client.run(identity, workers=list(told), on_error="return") if told else {}
+    except (OSError, TimeoutError):  # the worker died meanwhile: whether the scheduler is there is asked elsewhere
         return set()
     for address, answer in found.items():
         if isinstance(answer, dict):
