@@ -92,10 +92,11 @@ def a_cluster(folder: Path) -> Iterator[Cluster]:
 
 
 def test_nobody_without_the_key_of_the_run_comes_in_and_there_is_no_page() -> None:
+    before = set(listening())
     with open_backend("dask", jobs=1) as backend:
         assert isinstance(backend, Dask)
         address = backend._client.scheduler.address
-        ports = listening()
+        ports = set(listening()) - before
         assert {host for _, host, _ in ports} == {"127.0.0.1"}
         assert len(ports) == 3  # the scheduler, the worker, and who restarts it
         for _, host, port in ports:
