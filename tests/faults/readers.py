@@ -36,8 +36,8 @@ from seepage.runs import read_plan
 from tests.faults.bending import Choices, as_json, as_toml, bent_bytes
 
 Reader = Callable[[bytes], None]
-ROWS = 12
-FULL = 50  # of so many tables one is read to its end, with every column understood; the others are opened
+ROWS = 8
+FULL = 200  # of so many tables one is read to its end, with every column understood; the others are opened
 
 
 @cache

@@ -88,7 +88,7 @@ def run_study(study: str, typed: Typed, how: RunOptions) -> None:
     _check_at_once(study, typed, how)
     from seepage.cli.console import ProgressBars
     from seepage.runs import make_plan, open_sources, read_plan, with_typed  # torch takes seconds
-    from seepage.runs.bounds import is_begun, too_much
+    from seepage.runs.bounds import counted, is_begun, too_much
     from seepage.runs.probe import check_some_possible
 
     values: Typed = {"study": study, **typed}
@@ -109,8 +109,9 @@ def run_study(study: str, typed: Typed, how: RunOptions) -> None:
     if how.plan is not None:
         check_some_possible(made, sources)
     if expected is None and not is_begun(folder):
-        with ProgressBars() as bars:
-            sentence = too_much(made, sources, processes(made, how) or 1, bars)
+        jobs = processes(made, how) or 1
+        with ProgressBars() as bars:  # what is accepted anyway is counted, and not tried first
+            sentence = counted(made, sources, jobs).sentence() if how.yes else too_much(made, sources, jobs, bars)
         ask(sentence, how)
     command = _command(made, values, sources[0])
     summary = open_and_run(made, sources, folder, command, how, strict=how.plan is None, expected=expected)

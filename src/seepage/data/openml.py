@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -41,7 +42,8 @@ def fetch_openml_frame(source: OpenML) -> pl.DataFrame:
 
     home = cache_dir() / "openml"
     try:
-        with _socket_limit(OPENML_SECONDS):
+        with _socket_limit(OPENML_SECONDS), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it tells of every retry
             bunch = fetch_openml(
                 data_id=source.number, as_frame=False, parser="liac-arff", data_home=str(home), n_retries=1
             )
