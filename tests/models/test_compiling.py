@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from torch._inductor.runtime.cache_dir_utils import cache_dir, default_cache_dir
 
 from seepage._core import InputError
 from seepage.models import compiling
-from seepage.models.compiling import SETTING, can_compile, compiled, compiled_functions, compiler
+from seepage.models.compiling import SETTING, can_compile, compiled, compiled_functions, compiler, has_compiler
 
 
 @pytest.fixture
@@ -30,6 +32,31 @@ def test_torch_keeps_compiled_code_in_a_folder_of_the_user(home: Path) -> None:
     assert Path(cache_dir()) == home
     assert home.stat().st_mode & 0o777 == 0o700
     assert compiled_functions() == before + 1
+
+
+@pytest.mark.slow
+def test_compiling_for_real_leaves_nothing_in_the_shared_folder(tmp_path: Path) -> None:
+    if not has_compiler():
+        pytest.skip("there is no compiler")
+    shared, own = tmp_path / "shared", tmp_path / "own"
+    shared.mkdir()
+    script = (
+        "import torch; from seepage.models.compiling import compiled; "
+        "assert compiled(lambda x: (x.sin() * x).sum())(torch.ones(9)).item() > 0"
+    )
+    places = {"TMPDIR": str(shared), "XDG_CACHE_HOME": str(own)}
+    environment = {name: value for name, value in os.environ.items() if name != SETTING} | places
+    subprocess.run([sys.executable, "-c", script], env=environment, check=True, timeout=240)
+    assert [path for path in shared.rglob("*") if path.is_file()] == []
+    assert [path for path in (own / "seepage" / "compiled").rglob("*.so") if path.is_file()]
+
+
+def test_headers_are_not_compiled_beforehand_for_they_would_be_shared(home: Path) -> None:
+    from torch._inductor import config
+
+    with config.patch(cpp_cache_precompile_headers=True):
+        compiled(torch.sin)
+        assert not config.cpp_cache_precompile_headers
 
 
 def test_the_folder_that_torch_chose_before_us_is_not_used(home: Path) -> None:

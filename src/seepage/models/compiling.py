@@ -43,6 +43,10 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
             f"There is no place for compiled code: {_folder()} cannot be made ({error.strerror}). Run without "
             "compiling (compile=no)."
         ) from None
+    from torch._inductor import config
+
+    # Headers are compiled beforehand into the shared folder, whatever the setting says: without them.
+    config.cpp_cache_precompile_headers = False
     _Count.functions += 1
     translated: Callable[..., Any] = torch.compile(function, dynamic=False)
     return translated
