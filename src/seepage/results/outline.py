@@ -105,7 +105,10 @@ def partial_summary(run: Run, kinds: dict[str, type[Summary]]) -> Summary:
             cells_done=len({trials.cell.id for every, _ in parts for trials in every}),
         ),
     }
-    head["not_tested"] = [*(outline.head.get("not_tested") or ()), *not_reached(outline.tasks, finished)]  # type: ignore[misc]
+    told = outline.head.get("not_tested") or []
+    if not isinstance(told, list):
+        raise InputError(f"{run.path / OUTLINE} cannot be read: what was not tested is no list.")
+    head["not_tested"] = [*told, *not_reached(outline.tasks, finished)]
     threats = [done.threat_model for done in finished.values() if done.threat_model is not None]
     if threats:
         head["threat_model"] = ThreatModel.over(threats).model_dump(mode="json")
