@@ -2,8 +2,9 @@
 
 The task: a plan of trainings that take about a second each, run by two local workers and by a Dask cluster with two
 workers on the loopback. `overhead` is the share of the workers' time in which no task ran, once they were there;
-`dask_ratio` is Dask's throughput beside the local one. The limits we keep: 0.05, and 0.9. `ratio` is the local
-throughput beside a plain loop in one process.
+`dask_ratio` is Dask's throughput beside the local one; `syncing` is the share of a run in one process that goes by
+while files and folders are synced to the disk. The limits we keep: 0.05, 0.9 and 0.02. `ratio` is the local throughput
+beside a plain loop in one process.
 
     python benchmarks/runner.py [--quick] --json
 """
@@ -19,11 +20,13 @@ from typing import Any
 
 import torch
 
+from seepage._core import files
+from seepage._core.files import Disk
 from seepage.results import Run
-from seepage.runs import Plan, make_plan
+from seepage.runs import Plan, make_plan, open_sources
 from seepage.runs.backends import open_backend
 from seepage.runs.plan import Task
-from seepage.runs.sweep import run_plan
+from seepage.runs.sweep import run_here, run_plan
 from seepage.runs.task import run_task
 
 WORKERS = 2
@@ -57,6 +60,31 @@ def timed(name: str, plan: Plan, folder: Path) -> tuple[float, float]:
         return time.perf_counter() - begin, sum(done.seconds for done in finished.values())
 
 
+class Timed(Disk):
+    """A disk that knows how long it was waited for."""
+
+    seconds = 0.0
+
+    def sync(self, path: Path) -> None:
+        begin = time.perf_counter()
+        super().sync(path)
+        self.seconds += time.perf_counter() - begin
+
+
+def syncing(plan: Plan, folder: Path) -> float:
+    """The share of a run that waits for the disk."""
+    torch.set_num_threads(1)
+    sources = open_sources(plan)
+    run = Run.create(folder, {"plan": plan.fingerprint})
+    files.disk, before = Timed(), files.disk
+    try:
+        begin = time.perf_counter()
+        run_here(plan, run, sources)
+        return files.disk.seconds / (time.perf_counter() - begin)  # type: ignore[attr-defined]
+    finally:
+        files.disk = before
+
+
 def plain(tasks: list[Task]) -> float:
     """Seconds a task takes in a loop, in this process, on one thread."""
     torch.set_num_threads(1)
@@ -77,10 +105,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         local, busy = timed("local", plan, Path(folder) / "local")
         dask, _ = timed("dask", plan, Path(folder) / "dask")
+        synced = syncing(plan, Path(folder) / "synced")
     alone = plain(plan.tasks[:4])
     found = {
         "overhead": round(1 - busy / (WORKERS * local), 4),
         "dask_ratio": round(local / dask, 3),
+        "syncing": round(synced, 4),
         "ratio": round(alone * count / local, 2),
         "seconds_per_task": round(busy / count, 2),
         "settings": {"tasks": count, "workers": WORKERS},

@@ -17,7 +17,9 @@ from pathlib import Path
 import tests.faults
 from tests.faults.tally import BAD, Tally
 
-STORED = Path(__file__).parents[2] / "docs" / "explanation" / "faults.json"
+DOCS = Path(__file__).parents[2] / "docs" / "explanation"
+STORED, PAGE = DOCS / "faults.json", DOCS / "trust.md"
+BEGIN, END = "<!-- faults: written by make fault-tests -->", "<!-- end of faults -->"
 
 
 def campaigns() -> list[str]:
@@ -57,7 +59,14 @@ def main() -> int:
             print(f"{tally.what}: {story}", file=sys.stderr)  # noqa: T201
     if chosen.share == 1 and not chosen.only:
         STORED.write_text(json.dumps([asdict(tally) for tally in tallies], indent=1) + "\n")
+        PAGE.write_text(with_table(PAGE.read_text(), tallies))
     return int(not all(tally.clean for tally in tallies))
+
+
+def with_table(page: str, tallies: Sequence[Tally]) -> str:
+    """The page with this table."""
+    before, rest = page.split(BEGIN)
+    return "\n".join((before + BEGIN, *lines(tallies), END)) + rest.split(END)[1]
 
 
 def lines(tallies: Sequence[Tally]) -> Iterator[str]:

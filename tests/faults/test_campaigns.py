@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.faults import canaries, damage, writes
+from tests.faults.__main__ import PAGE, STORED, with_table
 from tests.faults.disk import FAULTS, FaultyDisk, used
 from tests.faults.runs import SMALL, finished, small_plan
 from tests.faults.tally import Tally
@@ -56,3 +58,18 @@ def test_no_value_of_a_table_is_left_or_shown(tmp_path: Path) -> None:
     canaries.watched("training", "this process", tmp_path / "home", tally, after=0.8 * seconds, quick=True)
     assert tally.tried == 2
     assert tally.clean, tally.told
+
+
+@pytest.mark.parametrize("canary", canaries.CANARIES.values())
+def test_a_canary_is_found_wherever_it_is(tmp_path: Path, canary: bytes) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "log").write_bytes(b"x" + canary + b"y")
+    tally = Tally("canaries")
+    canaries.searched(tmp_path, b"said " + canary, [], "planted", tally)
+    assert tally.canaries == 2
+
+
+def test_the_page_shows_the_faults_that_were_made() -> None:
+    tallies = [Tally(**fields) for fields in json.loads(STORED.read_text())]
+    assert with_table(PAGE.read_text(), tallies) == PAGE.read_text()
+    assert all(tally.clean for tally in tallies)

@@ -100,12 +100,13 @@ def write_new(target: Path, content: str | bytes) -> Path:
     """Write a file that the user asked for under this name, for others to read; one that exists is not touched."""
     temporary = _beside(target)
     try:
-        with told_if_not_written(target):
-            disk.write(temporary, content.encode() if isinstance(content, str) else content, SHARED)
-            disk.sync(temporary)
-            disk.link(temporary, target)
-            disk.sync(target.parent)
-    except FileExistsError:
+        disk.write(temporary, content.encode() if isinstance(content, str) else content, SHARED)
+        disk.sync(temporary)
+        disk.link(temporary, target)
+        disk.sync(target.parent)
+    except OSError as error:
+        if not isinstance(error, FileExistsError):
+            raise NotWritten(f"{target} cannot be written: {error.strerror}.") from None
         raise InputError(f"{target} exists already; choose another name or remove it.") from None
     finally:
         with suppress(OSError):

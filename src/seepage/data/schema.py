@@ -17,6 +17,7 @@ import tomli_w
 
 from seepage._core import InputError, unknown_name
 from seepage._core.errors import shown
+from seepage._core.files import write_new
 from seepage.data.request import WORDS
 
 Kind = Literal["numeric", "categorical", "binary"]
@@ -124,13 +125,7 @@ class Schema:
 
     def write(self, path: Path) -> None:
         """Write the schema to a TOML file; an existing file is not overwritten."""
-        try:
-            with path.open("x", encoding="utf-8") as stream:
-                stream.write(self.to_toml())
-        except FileExistsError:
-            raise InputError(f"{path} exists already; remove it or choose another name.") from None
-        except OSError as error:
-            raise InputError(f"The schema cannot be written to {path}: {_reason(error)}.") from None
+        write_new(path, self.to_toml())
 
     @staticmethod
     def read(path: Path) -> Schema:

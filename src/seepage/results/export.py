@@ -9,6 +9,7 @@ from typing import Literal
 import polars as pl
 
 from seepage._core import InputError
+from seepage._core.files import write_new
 from seepage.results.frames import cells_frame, columns_frame
 from seepage.results.reading import check_form, read_summary
 from seepage.results.store import Run
@@ -32,13 +33,7 @@ def export(run: Run, target: Path, what: What = "cells") -> int:
         raise InputError(f"{target} exists already; choose another name or remove it.")
     check_form(run)
     frame = _records(run) if what == "records" else _summarised(run, what)
-    try:
-        with target.open("xb") as stream:
-            as_text(frame).write_csv(stream)
-    except OSError as error:
-        if target.is_file():  # half of it is worse than nothing
-            target.unlink()
-        raise InputError(f"{target} cannot be written: {error.strerror or error}.") from None
+    write_new(target, as_text(frame).write_csv())
     return frame.height
 
 
