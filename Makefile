@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: audit test test-slow test-portable install check format bench docs notebooks site dist clean browser fault-tests
+.PHONY: audit test test-slow test-portable install check format bench docs notebooks site dist lock clean browser fault-tests
 
 audit: install ## audit Adult (or clinic where it cannot be fetched) and write a report
 	$(BIN)/seepage audit --data adult --fallback clinic --batch-size 1,8,32 --exposure 5 --trials 10 --attacks exact:restarts=5
@@ -48,18 +48,29 @@ notebooks: install ## run the notebooks of the site and keep their outputs
 site: install ## the documentation site, in build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
-dist: install ## wheel and source archive, in dist
+dist: install ## wheel, source archive, and the bill of materials they were built and tested with (CycloneDX), in dist
 	$(BIN)/python -m build --quiet --outdir dist .
+	(cat requirements.lock; grep '^torch==' constraints.txt) | \
+	  $(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible -o dist/seepage.cdx.json -
 
 bench: install ## every benchmark, quick
 	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file --quick --json || exit 1; done
 
 install: $(STAMP) ## only the .venv
 
-$(STAMP): pyproject.toml constraints.txt
+PIP    := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
+LOCKED := import platform, sys; sys.exit((sys.platform, platform.machine(), sys.version_info[:2]) != ("linux", "x86_64", (3, 11)))
+
+lock: install ## requirements.lock: the versions of constraints.txt, with hashes
+	$(BIN)/python tools/lock.py
+
+$(STAMP): pyproject.toml constraints.txt requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Seepage needs Python 3.11 or newer."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@if $(BIN)/python -c '$(LOCKED)'; then \
+	  $(PIP) --require-hashes --no-deps --only-binary :all: -r requirements.lock && \
+	  $(PIP) -c constraints.txt --no-build-isolation -e '.[dev]'; \
+	else $(PIP) -c constraints.txt -e '.[dev]'; fi
 	@touch $(STAMP)
 
 browser: ## Debian's chromium, for the tests that look at the report
