@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from safetensors.torch import load
 
 from tests.faults import canaries, damage, writes
 from tests.faults.__main__ import PAGE, STORED, with_table
@@ -73,3 +74,10 @@ def test_the_page_shows_the_faults_that_were_made() -> None:
     tallies = [Tally(**fields) for fields in json.loads(STORED.read_text())]
     assert with_table(PAGE.read_text(), tallies) == PAGE.read_text()
     assert all(tally.clean for tally in tallies)
+
+
+def test_shadow_models_are_kept_and_their_rows_are_not(whole: tuple[str, Path, int]) -> None:
+    study, folder, _ = whole
+    kept = {name for file in (folder / "whole" / "files").glob("*") for name in load(file.read_bytes())}
+    facts = {"shares", "labels", "accuracy", "balanced", "passed", "seeds"}
+    assert {name.split(".")[0] for name in kept} == (facts | {"weights", "biases"} if study == "property" else set())

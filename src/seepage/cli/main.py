@@ -11,6 +11,7 @@ import typer
 
 from seepage import __version__
 from seepage._core import InputError
+from seepage._core.tracebacks import without_messages
 from seepage.cli import compare, data, env, gate, plan, report, serve
 from seepage.cli.explain import explain
 from seepage.cli.grouped import GroupedCommand, GroupedGroup, OrderedGroup
@@ -80,6 +81,7 @@ def options(
 def main() -> None:
     """Run the command line: bad input is one line and exit code 2, a signal 128 and its number, a bug a traceback."""
     warnings.showwarning = _warn
+    sys.excepthook = _bug
     for each in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
         if signal.getsignal(each) is signal.SIG_DFL:  # nohup asks to leave it alone
             signal.signal(each, _interrupt)
@@ -99,6 +101,11 @@ def main() -> None:
         with suppress(OSError):  # the terminal may be gone
             typer.echo("stopped", err=True)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _bug(kind: type[BaseException], error: BaseException, frames: object) -> None:
+    """A mistake of ours keeps its traceback. People pass that on, so messages that may quote a cell are not in it."""
+    typer.echo(without_messages(error), err=True, nl=False)
 
 
 _received: list[int] = []  # signals that ended this process

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from seepage._core import InputError, NotWritten, Progress, RunStopped, SeepageError, silent
+from seepage._core.tracebacks import without_messages
 from seepage.results import Run, TaskDone
 from seepage.runs.backends import Backend
 from seepage.runs.plan import Plan, Task
@@ -230,9 +231,9 @@ class _Sweep:
 
 
 def _broken(task: Task, error: BaseException) -> Done:
-    """What broke and where. A message that is not ours may hold a cell of the table: it stays in the traceback."""
+    """What broke and where. A message that is not ours may hold a cell of the table: it is nowhere."""
     what = str(error) if isinstance(error, SeepageError) else f"{type(error).__name__}{_place(error)}"
-    return Done(TaskDone(task=task.id, error=what), trace="".join(traceback.format_exception(error)))
+    return Done(TaskDone(task=task.id, error=what), trace=without_messages(error))
 
 
 def _place(error: BaseException) -> str:
