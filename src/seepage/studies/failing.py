@@ -7,6 +7,7 @@ import traceback
 from pathlib import Path
 
 from seepage._core import SeepageError
+from seepage._core.tracebacks import without_messages
 
 _LOG = logging.getLogger("seepage")
 
@@ -15,10 +16,10 @@ def failure(error: Exception, attack: str) -> str:
     """What is noted of an attack that broke.
 
     Only errors of ours are quoted: the message of another one may hold a cell of the table. Its traceback goes to the
-    log, which is the terminal unless a program says otherwise.
+    log without it; the log is the terminal unless a program says otherwise.
     """
     if isinstance(error, SeepageError):
         return str(error)
-    _LOG.error("The attack %s stopped with an internal error.", attack, exc_info=error)
+    _LOG.error("The attack %s stopped with an internal error.\n%s", attack, without_messages(error))
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"It stopped with {type(error).__name__} in {Path(last.filename).name}, line {last.lineno}."
