@@ -19,13 +19,15 @@ from tests.faults.tally import BAD, Tally
 
 DOCS = Path(__file__).parents[2] / "docs" / "explanation"
 STORED, PAGE = DOCS / "faults.json", DOCS / "trust.md"
+LONG = ("fuzz", "workers", "writes")  # they begin first, so that no core waits at the end
 BEGIN, END = "<!-- faults: written by make fault-tests -->", "<!-- end of faults -->"
 
 
 def campaigns() -> list[str]:
     """The files of this folder that have a campaign."""
     names = [each.name for each in pkgutil.iter_modules(tests.faults.__path__) if not each.name.startswith("test_")]
-    return [name for name in names if hasattr(importlib.import_module(f"tests.faults.{name}"), "campaign")]
+    found = [name for name in names if hasattr(importlib.import_module(f"tests.faults.{name}"), "campaign")]
+    return sorted(found, key=lambda name: (name not in LONG, name))
 
 
 def ran(name: str, share: float) -> list[Tally]:
