@@ -14,13 +14,11 @@ from seepage._core import files
 from seepage._core.files import Disk
 
 FAULTS = {
-    "an I/O error": "io",
-    "a full disk": "full",
+    "an I/O error or a full disk, in turn": "error",
     "a short write": "short",
-    "a crash before the call": "before",
-    "a crash after the call": "after",
-    "a power cut": "power",
-    "a power cut that kept names only": "names",
+    "a crash after it": "after",  # which is a crash before the next one
+    "a power cut, and what was not synced is gone": "power",
+    "a power cut, and names are there without content": "names",
 }
 
 
@@ -50,7 +48,10 @@ class FaultyDisk(Disk):
     """
 
     def __init__(self, at: int = -1, fault: str = "") -> None:
+        if fault == "error":
+            fault = "io" if at % 2 else "full"
         self.at, self.fault, self.calls = at, fault, 0
+        self.written: list[int] = []  # the calls that wrote content
         self._root = Node()
 
     def _step(self, do: Callable[..., None], *arguments: Any) -> None:
@@ -92,6 +93,7 @@ class FaultyDisk(Disk):
             self._node(path.parent).names[path.name] = Node(folder=True)
 
     def write(self, path: Path, content: bytes, mode: int) -> None:
+        self.written.append(self.calls)
         self._step(self._write, path, content, mode)
 
     def _write(self, path: Path, content: bytes, mode: int) -> None:
@@ -99,6 +101,7 @@ class FaultyDisk(Disk):
         self._node(path.parent).names[path.name] = Node()
 
     def append(self, path: Path, content: bytes) -> None:
+        self.written.append(self.calls)
         self._step(self._append, path, content)
 
     def _append(self, path: Path, content: bytes) -> None:

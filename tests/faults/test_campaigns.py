@@ -30,7 +30,7 @@ def test_a_run_goes_on_after_any_fault_of_the_disk(whole: tuple[str, Path, int])
     place = list(SMALL).index(study)
     for number, fault in enumerate(list(FAULTS.values())[place % 2 :: 2]):  # two studies share the kinds
         writes.failed_once(plan, folder, (number * 2 + 1) * calls // 8, fault, tally)
-    assert tally.tried > 2
+    assert tally.tried >= 2
     assert tally.clean, tally.told
 
 
