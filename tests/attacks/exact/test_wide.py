@@ -69,9 +69,9 @@ def found(world: World, view: View) -> list[Rows]:
 
 
 def test_the_same_rows_are_certified() -> None:
-    """Over forty updates: on another processor a row that lies on the limit of a test may fall to its other side."""
+    """Over twenty updates: on another processor a row that lies on the limit of a test may fall to its other side."""
     alike, both, spans = [], 0, []
-    for number in range(40):
+    for number in range(20):
         world = make_world(7000 + number, (0, 30, 60)[number % 3])
         if not world.observation.finite:
             continue
@@ -85,9 +85,9 @@ def test_the_same_rows_are_certified() -> None:
         own = said(found(world, plain)) if plain.layers else set()
         alike.append(len(own & others))
         both += len(own | others)
-    assert both > 10  # the test must have had something to compare
-    assert sum(alike) >= 0.95 * both
-    assert np.mean(spans) >= 0.95
+    assert both > 8  # the test must have had something to compare
+    assert both - sum(alike) <= 1
+    assert spans.count(False) <= 1
 
 
 @settings(max_examples=12, deadline=None)
