@@ -208,7 +208,7 @@ def test_a_bug_keeps_its_traceback(tmp_path: Path) -> None:
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
 def test_a_run_that_is_told_to_end_says_how_to_go_on(table: Path, tmp_path: Path, told: signal.Signals) -> None:
     words = ["audit", "--data", "patients.csv", "--target", "target", "--out", "run", "--trials", "4000"]
-    words += ["--clients", "2", "--exposure", "0", "--attacks", "tableak", "--batch-size", "8", "--yes"]
+    words += ["--clients", "2", "--exposure", "0", "--attacks", "tableak:compile=no", "--batch-size", "8", "--yes"]
     with subprocess.Popen(
         [sys.executable, "-m", "seepage", *words], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
     ) as child:

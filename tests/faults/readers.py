@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import polars as pl
 import torch
@@ -24,6 +25,7 @@ from seepage.data.files import read_raw
 from seepage.data.frames import checked
 from seepage.data.own_table import open_own
 from seepage.federation.vertical.messages import Instruction, Kind, Message, Phase, Stamp, opened
+from seepage.federation.vertical.saved import read_party
 from seepage.models.stack import Stack
 from seepage.models.stacked_training import first_weights
 from seepage.results import Run
@@ -277,6 +279,38 @@ def _records() -> bytes:
 
 
 @cache
+def _model() -> dict[str, dict[str, bytes]]:
+    """The files of a small saved model, party by party."""
+    from seepage.federation.vertical import TabVFLClassifier
+
+    place = folder() / "model"
+    frame = _frame()
+    tables = {"bank": frame.select("age"), "shop": frame.select("sex", "age")}
+    TabVFLClassifier(latent=2, pretraining=1, finetuning=1, batch_size=8).fit(tables, frame["died"].to_list()).save(
+        place
+    )
+    return {party.name: read_party(party) for party in sorted(place.iterdir())}
+
+
+def model_folder(content: bytes) -> None:
+    """A saved model in which one file of one party was changed, with the digests that belong to it."""
+    from seepage.federation.vertical import TabVFLClassifier
+
+    names = [(party, name) for party, files in _model().items() for name in files]
+    party, name = names[sum(content[-2:]) % len(names)]
+    good = _model()[party][name]
+    changed = {
+        ".json": lambda: as_json(json.loads(good), content),
+        ".toml": lambda: as_toml(tomllib.loads(good.decode()), content),
+        ".safetensors": lambda: _bent_tensors(good, content),
+    }[Path(name).suffix]()
+    # As if these were the files: that they are what was written is tested elsewhere, and here anybody wrote them.
+    forged = {**_model(), party: _model()[party] | {name: changed}}
+    with patch("seepage.federation.vertical.estimator.read_party", lambda own: forged.get(own.name) or read_party(own)):
+        TabVFLClassifier.load(folder() / "model")
+
+
+@cache
 def _shards() -> bytes:
     stack = Stack.cat([first_weights((3, 2, 2), seed) for seed in range(2)])
     kinds = (torch.float64, torch.int64, torch.float32, torch.float32, torch.bool, torch.int64)
@@ -335,6 +369,7 @@ READERS: dict[str, Reader] = {
     "run_folder": run_folder,
     "records": records,
     "shards": shards,
+    "model_folder": model_folder,
     "messages": messages,
 }
 

@@ -12,7 +12,7 @@ from tests.faults.fuzz import NAMES, Tried, drawn, fuzzed, kept
 from tests.faults.readers import READERS, quietly
 from tests.faults.tally import Tally
 
-FEW = {"run_folder": 60, "csv": 150, "plan": 150, "summary": 150}
+FEW = {"run_folder": 60, "model_folder": 60, "csv": 150, "plan": 150, "summary": 150}
 
 
 def test_every_reader_is_in_the_campaign() -> None:

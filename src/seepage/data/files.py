@@ -20,6 +20,7 @@ from typing import BinaryIO
 import polars as pl
 
 from seepage._core import InputError
+from seepage.data.apart import survives
 
 _MARKS = ["?", "NA"]
 EMPTY = ["", *_MARKS]  # how an empty cell is written in CSV files
@@ -64,6 +65,8 @@ def read_raw(path: Path) -> RawTable:
         raise InputError(f"{path} is a folder; give a CSV, Excel or Parquet file.")
     ending = path.suffix.lower()
     if ending in PARQUET:
+        if not survives(path):
+            raise InputError(f"{path} is not a Parquet table: it is damaged, so that its reader died.")
         try:
             return RawTable(frame=pl.read_parquet(path, glob=False))
         except (pl.exceptions.PolarsError, OSError) as error:

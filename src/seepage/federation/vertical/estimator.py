@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from torch import Tensor
 
 from seepage._core import InputError, Progress, Streams, silent, unknown_name
 from seepage._core.names import HOST, party_name
-from seepage.data import Schema, Statistics
 from seepage.federation.vertical.channel import Traffic
 from seepage.federation.vertical.columns import Columns
 from seepage.federation.vertical.designs import AGGREGATIONS, Aggregation, Design, LocalEncoders, LocalTabNets, TabVFL
@@ -32,7 +31,15 @@ from seepage.federation.vertical.frames import (
     prefixed,
 )
 from seepage.federation.vertical.rows import AlignedRows
-from seepage.federation.vertical.saved import facts_of, plain, read_party, set_weights, write_party
+from seepage.federation.vertical.saved import (
+    SavedModel,
+    columns_of,
+    facts_of,
+    plain,
+    read_party,
+    set_weights,
+    write_party,
+)
 from seepage.federation.vertical.schedule import History, Training
 from seepage.federation.vertical.state import Checkpoint
 from seepage.federation.vertical.training import Federation
@@ -193,22 +200,19 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not (place / HOST / "model.json").exists():
             raise InputError(f"{place} holds no saved model: there is no {HOST}/model.json.")
         host = read_party(place / HOST)
-        facts = facts_of(host["model.json"], place / HOST / "model.json", ("parameters", "guests", "classes"))
-        try:
-            model = cls(**facts["parameters"])
-        except TypeError as error:
-            raise InputError(f"{place / HOST / 'model.json'} was written by another version ({error}).") from None
-        model.classes_ = np.array(facts["classes"])
-        parties = {str(name): read_party(place / party_name(str(name))) for name in facts["guests"]}
-        model.columns_ = [_columns(name, files, place / name) for name, files in parties.items()]
+        facts = facts_of(SavedModel, host, "model.json", place / HOST)
+        model = cls(**facts.parameters.model_dump())
+        model.classes_ = np.array(facts.classes)
+        parties = {name: read_party(place / party_name(name)) for name in facts.guests}
+        model.columns_ = [columns_of(name, files, place / name) for name, files in parties.items()]
         # One row of zeros stands for tables that come later.
         empty = [torch.zeros(1, columns.encoder.layout.width) for columns in model.columns_]
         model.federation_ = model._federation(empty, torch.zeros(1, dtype=torch.long), None)
         for guest in model.federation_.guests:
             own = place / guest.name / "weights.safetensors"
-            set_weights(guest.learning.modules, parties[guest.name]["weights.safetensors"], own)
+            set_weights(guest.learning.modules, parties[guest.name].get("weights.safetensors", b""), own)
         own = place / HOST / "weights.safetensors"
-        set_weights(model.federation_.host.learning.modules, host["weights.safetensors"], own)
+        set_weights(model.federation_.host.learning.modules, host.get("weights.safetensors", b""), own)
         model.history_ = History()
         return model
 
@@ -274,11 +278,3 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Changes with every setting and with the data."""
         sums = [float(x.double().sum()) for x in encoded] + [float(codes.sum()), float(len(codes))]
         return json.dumps({"parameters": self.get_params(), "data": sums}, sort_keys=True, default=str)
-
-
-def _columns(name: str, files: Mapping[str, bytes], folder: Path) -> Columns:
-    """A party's columns as they were saved."""
-    schema = Schema.from_toml(files["schema.toml"].decode(), str(folder / "schema.toml"))
-    names = tuple(field.name for field in fields(Statistics))
-    stored = facts_of(files["statistics.json"], folder / "statistics.json", names)
-    return Columns(name, schema, Statistics(**{key: np.array(stored[key]) for key in names}))

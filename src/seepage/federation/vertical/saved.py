@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, TypeVar
 
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load
 from torch import Tensor, nn
 
 from seepage._core import InputError
 from seepage._core.files import digest, sealed, unsealed, write_atomically
+from seepage.data import Schema, Statistics
+from seepage.federation.vertical.columns import Columns
 
 MANIFEST = "party.json"
 
@@ -70,12 +74,71 @@ def plain(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: value.detach().clone().contiguous() for name, value in state.items()}
 
 
-def facts_of(content: bytes, where: Path, names: tuple[str, ...]) -> dict[str, Any]:
-    """A JSON object with these names."""
+class Parameters(BaseModel):
+    """The settings of a saved model, with the types they must have; a model that no honest training makes is none."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    design: str
+    aggregation: str | None
+    latent: Annotated[int, Field(ge=1, le=10_000)]
+    steps: Annotated[int, Field(ge=1, le=1_000)]
+    pretraining: int
+    finetuning: int
+    batch_size: int
+    rate: float
+    hidden: float
+    sparsity: float
+    patience: int
+    validation: float
+    failure_probability: float
+    failure_method: str
+    seed: int
+    parties: dict[str, list[str]] | None
+
+
+class SavedModel(BaseModel):
+    """What a host's model.json says."""
+
+    parameters: Parameters
+    guests: Annotated[list[str], Field(min_length=1, max_length=10_000)]
+    classes: Annotated[list[str] | list[int] | list[float] | list[bool], Field(min_length=2)]
+
+
+class SavedStatistics(BaseModel):
+    """What a party's statistics.json says."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    shift: list[float]
+    scale: list[float]
+
+
+Saved = TypeVar("Saved", bound=BaseModel)
+
+
+def facts_of(kind: type[Saved], files: Mapping[str, bytes], name: str, folder: Path) -> Saved:
+    """What a JSON file of a party says; a sentence if it does not."""
     try:
-        facts = json.loads(content)
-    except (ValueError, RecursionError):
-        facts = None
-    if not isinstance(facts, dict) or any(name not in facts for name in names):
-        raise InputError(f"{where} is not what Seepage writes: {', '.join(names)} are expected in it.")
-    return facts
+        return kind.model_validate_json(files.get(name, b""))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise InputError(f"{folder / name} is not what Seepage writes ({place}: {first['msg']}).") from None
+
+
+def columns_of(name: str, files: Mapping[str, bytes], folder: Path) -> Columns:
+    """A party's columns as they were saved."""
+    try:
+        text = files.get("schema.toml", b"").decode()
+    except UnicodeDecodeError:
+        raise InputError(f"{folder / 'schema.toml'} is not a schema file: it is not UTF-8 text.") from None
+    schema = Schema.from_toml(text, str(folder / "schema.toml"))
+    stored = facts_of(SavedStatistics, files, "statistics.json", folder)
+    columns = Columns(name, schema, Statistics(np.array(stored.shift), np.array(stored.scale)))
+    width = columns.encoder.layout.width
+    if {len(stored.shift), len(stored.scale)} != {width}:
+        raise InputError(
+            f"{folder / 'statistics.json'} does not belong to the schema beside it: that has {width} inputs."
+        )
+    return columns
