@@ -11,6 +11,7 @@ from seepage.models.factors import (
     linear_calls,
     parameter_name,
 )
+from seepage.models.foreign import Foreign, Inputs, as_architecture
 from seepage.models.ft_transformer import FTTransformer
 from seepage.models.functional import (
     Learner,
@@ -34,6 +35,8 @@ __all__ = [
     "Architecture",
     "FTTransformer",
     "Factors",
+    "Foreign",
+    "Inputs",
     "Learner",
     "Linear",
     "Parameters",
@@ -42,6 +45,7 @@ __all__ = [
     "Tokens",
     "Traced",
     "activations",
+    "as_architecture",
     "as_layers",
     "factored_gradient",
     "fitting_threads",

@@ -144,7 +144,8 @@ def checked(
 def _shaped(name: str, field: FieldInfo, value: Any, written_out: Callable[[str, Any], str]) -> Any:
     """A value in the form of its setting: one where several are allowed, specs written out, words checked."""
     several = holds_several(field)
-    if several and (isinstance(value, str | Mapping) or not isinstance(value, Iterable)):
+    module = hasattr(value, "state_dict")  # a torch module may have layers to iterate over, and is one model
+    if several and (module or isinstance(value, str | Mapping) or not isinstance(value, Iterable)):
         value = (value,)
     words = allowed_words(field)
     for each in value if several else (value,):

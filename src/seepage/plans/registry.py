@@ -91,7 +91,7 @@ def broken_parts(kind: str) -> Mapping[str, str]:
 def find(kind: str, name: str, study: str) -> Part:
     """The part of this name that works in this study."""
     if ":" in name:
-        part = _pointed_at(name)
+        part = _pointed_at(kind, name)
         if study not in part.works_on:
             raise InputError(f"The {kind} {name!r} works in the study {' and '.join(part.works_on)}, not in {study}.")
         return part
@@ -110,10 +110,19 @@ def find(kind: str, name: str, study: str) -> Part:
     raise unknown_name(kind, name, [part.name for part in parts_of(kind, study)])
 
 
-def _pointed_at(name: str) -> Part:
+def _pointed_at(kind: str, name: str) -> Part:
     """``package.module:object``."""
-    found = object_at(name)
+    found = _understood(kind, object_at(name))
     return found if isinstance(found, Part) else _as_part(found, name, name.partition(".")[0].partition(":")[0])
+
+
+def _understood(kind: str, found: Any) -> Any:
+    """What somebody gives or names; a plain torch module, or a function that makes one, is a model."""
+    if kind != "model" or isinstance(found, Part):
+        return found
+    from seepage.models import as_architecture  # torch takes seconds
+
+    return as_architecture(found)
 
 
 def name_of(kind: str, text: str) -> str:
@@ -135,6 +144,7 @@ def written_out(kind: str, asked: Any, study: str) -> str:
         return _made(kind, asked, study)[1]
     if asked is None or isinstance(asked, bool | int | float | bytes | Mapping | Sequence):
         raise InputError(f"A {kind} is {asked!r}; it must be a name, such as {parts_of(kind, study)[0].name!r}.")
+    asked = _understood(kind, asked)
     if not hasattr(asked, METHODS.get(kind, "__class__")):
         raise InputError(f"A {kind} is a {type(asked).__name__}, which has no method {METHODS[kind]!r}.")
     name = _name_of(asked)
@@ -148,7 +158,7 @@ def _name_of(asked: object) -> str:
     plain = options_of(asked)
     if not is_dataclass(asked) or all(each.name in plain for each in fields(asked) if each.init):
         return type(asked).__name__
-    return f"{type(asked).__name__}@{digest(repr(asked).encode())[:8]}"
+    return f"{getattr(asked, 'called', type(asked).__name__)}@{digest(repr(asked).encode())[:8]}"
 
 
 def is_handed(kind: str, text: str) -> bool:
