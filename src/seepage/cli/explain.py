@@ -65,7 +65,7 @@ def _explain(context: typer.Context, typed: Typed) -> None:
         typer.echo(json.dumps([entry.model_dump(mode="json") for entry in entries], indent=2))
         return
     for entry in entries:
-        _print(entry)
+        print_entry(entry)
 
 
 explain = make_command(
@@ -77,7 +77,8 @@ explain = make_command(
 )
 
 
-def _print(entry: Applicability) -> None:
+def print_entry(entry: Applicability) -> None:
+    """A set-up: what each attack can do with it, and what stops the strongest."""
     from rich import box
     from rich.table import Table
 

@@ -12,7 +12,7 @@ import typer
 from seepage import __version__
 from seepage._core import InputError
 from seepage._core.tracebacks import without_messages
-from seepage.cli import compare, data, env, gate, plan, report, serve
+from seepage.cli import compare, data, env, gate, model, plan, report, serve
 from seepage.cli.explain import explain
 from seepage.cli.grouped import GroupedCommand, GroupedGroup, OrderedGroup
 from seepage.cli.parts import parts_app
@@ -59,7 +59,10 @@ app.add_typer(data.app, name="data")
 attacks = parts_app("attack")
 attacks.command("explain", cls=GroupedCommand)(explain)
 app.add_typer(attacks, name="attacks")
-for kind, name in {"defence": "defenses", "model": "models", "reader": "readers", "loss": "losses"}.items():
+models = parts_app("model")
+models.command("check")(model.check)
+app.add_typer(models, name="models")
+for kind, name in {"defence": "defenses", "reader": "readers", "loss": "losses"}.items():
     app.add_typer(parts_app(kind), name=name)
 app.add_typer(parts_app("design"), name="designs")
 app.command("env")(env.env)

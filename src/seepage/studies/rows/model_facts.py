@@ -1,0 +1,49 @@
+"""What a model is to a federation and to algebra, found by trial: its size, where rows enter, what it cannot do."""
+
+from __future__ import annotations
+
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from seepage.attacks.exact.view import usable_layers
+from seepage.attacks.structure import Structure, structure_of
+from seepage.data.source import Source
+from seepage.studies.rows.making import model_of
+from seepage.studies.rows.settings import RowsSettings
+
+
+def model_facts(source: Source, settings: RowsSettings, model: str) -> dict[str, str]:
+    """Facts as words, by heading, in the order in which they are read."""
+    encoder, learner = model_of(source, settings, model, seed=0)
+    layout, structure = encoder.layout, structure_of(learner, encoder.layout)
+    blocks = f" and {len(layout.sizes)} {'columns of codes' if layout.embedded else 'one-hot blocks'}"
+    tensors = len(learner.initial())
+    facts = {
+        "takes": f"{layout.width} entries a row: {layout.numeric} numbers{blocks if layout.sizes else ''}",
+        "sends": f"{learner.size:,} numbers in {tensors} tensors, {4 * learner.size / 1e6:.2g} MB a client and round",
+        "rows enter": _entrance(structure, [layer.name for layer in usable_layers(learner, layout.width)]),
+    }
+    if structure.deep:
+        widths = ", ".join(f"{each.inputs} x {each.directions}" for each in structure.deep)
+        facts["further layers"] = f"every row passes these once, too (inputs x directions): {widths}"
+    if structure.dropout:
+        facts["dropout"] = "is the client's own, so no attacker can replay a step exactly"
+    if any(isinstance(layer, _BatchNorm) for layer in learner.module.modules()):
+        facts["BatchNorm"] = "uses its stored statistics and does not update them"
+    facts["clients"] = "are computed in one call"
+    return facts
+
+
+def _entrance(structure: Structure, names: list[str]) -> str:
+    if structure.entrance is not None:
+        depth = structure.entrance
+        return (
+            f"through a linear layer ({names[0]}: {depth.inputs} inputs{' with the bias' if depth.biased else ''}, "
+            f"{depth.directions} directions): batches of fewer rows can be read by algebra"
+        )
+    if structure.tokens is not None:
+        return "through a table for each column: which categories are in a batch can be read, whatever its size"
+    if structure.moved:
+        return "through a linear layer, after an affine change that is the same for all"
+    return (
+        "neither through a linear layer nor through tables: algebra has nothing to hold on to, and optimisation remains"
+    )

@@ -1,0 +1,42 @@
+"""`seepage models check`: a model is told before anything is trained."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from seepage._core import InputError
+from seepage.cli.main import app
+
+
+def said(*words: str) -> str:
+    done = CliRunner().invoke(app, ["models", "check", *words, "--data", "clinic"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.mark.parametrize(
+    ("model", "enters"),
+    [
+        ("tests.models.test_foreign:as_ours", "through a linear layer (0: "),
+        ("ft_transformer", "through a table for each column"),
+        ("tabnet", "neither through a linear layer nor through tables"),
+    ],
+)
+def test_it_says_where_rows_enter_and_which_attacks_work(model: str, enters: str) -> None:
+    text = said(model)
+    assert enters in text
+    assert "Which categories occur" in text
+
+
+def test_a_model_of_somebody_is_told_as_ours_is() -> None:
+    ours, theirs = (json.loads(said(name, "--json"))["model"] for name in ("mlp", "tests.models.test_foreign:as_ours"))
+    assert ours == theirs
+    assert ours["sends"].startswith("3,201 numbers in 10 tensors")
+
+
+def test_what_is_no_model_is_one_sentence() -> None:
+    with pytest.raises(InputError, match="Did you mean 'mlp'"):
+        said("mlpp")
