@@ -45,5 +45,5 @@ def _entrance(structure: Structure, names: list[str]) -> str:
     if structure.moved:
         return "through a linear layer, after an affine change that is the same for all"
     return (
-        "neither through a linear layer nor through tables: algebra has nothing to hold on to, and optimisation remains"
+        "neither through a linear layer nor through tables: algebra has no hold, and optimisation remains"
     )
