@@ -44,6 +44,4 @@ def _entrance(structure: Structure, names: list[str]) -> str:
         return "through a table for each column: which categories are in a batch can be read, whatever its size"
     if structure.moved:
         return "through a linear layer, after an affine change that is the same for all"
-    return (
-        "neither through a linear layer nor through tables: algebra has no hold, and optimisation remains"
-    )
+    return "neither through a linear layer nor through tables: algebra has no hold, and optimisation remains"
