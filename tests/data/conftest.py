@@ -34,5 +34,6 @@ def cache(
         for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
             monkeypatch.setenv(name, "http://127.0.0.1:9")  # nobody listens there
         monkeypatch.setenv("no_proxy", "127.0.0.1")
+        monkeypatch.setattr("urllib.request._opener", None)  # urlopen keeps the proxies of its first use
     monkeypatch.setenv("SEEPAGE_CACHE", str(folder))
     return folder

@@ -209,9 +209,11 @@ def test_a_bug_keeps_its_traceback(tmp_path: Path) -> None:
 def test_a_run_that_is_told_to_end_says_how_to_go_on(table: Path, tmp_path: Path, told: signal.Signals) -> None:
     words = ["audit", "--data", "patients.csv", "--target", "target", "--out", "run", "--trials", "4000"]
     words += ["--clients", "2", "--exposure", "0", "--attacks", "tableak:compile=no", "--batch-size", "8", "--yes"]
+    before = signal.signal(told, signal.SIG_DFL)  # under nohup it is ignored, and a child would do so, too
     with subprocess.Popen(
         [sys.executable, "-m", "seepage", *words], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
     ) as child:
+        signal.signal(told, before)
         assert child.stderr is not None
         said = b""
         while b"target target" not in said:  # told just before the work begins
