@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import random
 import resource
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -197,30 +195,6 @@ def _run_with_little_room(plan: Plan, folder: Path) -> None:
         run(plan, out=folder, command="")
     except InputError as error:
         os._exit(7 if "disk is full" in str(error) and "continue with --out" in str(error) else 8)
-
-
-def test_killed_at_any_moment_a_run_ends_as_if_it_had_not_been(tmp_path: Path, children: Any) -> None:
-    plan = a_plan(tmp_path)
-    expected = undisturbed(tmp_path, plan)
-    moments = random.Random(0)
-    began = time.monotonic()
-    run(plan, out=tmp_path / "timed", command="")
-    whole = time.monotonic() - began
-    kills = 0
-    while kills < 8:
-        child = children.Process(target=_run_in_child, args=(plan, tmp_path / "run"))
-        child.start()
-        child.join(moments.uniform(0.02, 0.3) * whole)
-        if child.is_alive():
-            assert child.pid is not None
-            os.kill(child.pid, signal.SIGKILL)
-            kills += 1
-        elif child.exitcode == 0:  # it got through: begin anew
-            assert numbers(tmp_path / "run").equals(expected)
-            (tmp_path / "run").rename(tmp_path / f"run-{kills}")
-        child.join()
-    run(plan, out=tmp_path / "run", command="")
-    assert numbers(tmp_path / "run").equals(expected)
 
 
 def test_a_damaged_file_is_set_aside_named_and_its_cell_run_again(tmp_path: Path) -> None:
