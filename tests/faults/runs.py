@@ -16,6 +16,7 @@ from seepage.report import write_report
 from seepage.results import Run, read_summary
 from seepage.runs import Plan, make_plan, read_plan, run
 from tests import cases
+from tests.faults.tally import Tally
 
 SMALL: dict[str, dict[str, Any]] = {
     "rows": {
@@ -83,6 +84,15 @@ def result(out: Path) -> tuple[pl.DataFrame, str, list[str]]:
     cells = [cell.model_dump_json(exclude={"metrics", "seconds", "values"}) for cell in summary.cells]
     kept = Run(out).digests_of("files") | Run(out).digests_of("revealed") | Run(out).digests_of("model")
     return frame.sort(frame.columns), "\n".join(cells), [f"{name} {known}" for name, known in kept.items()]
+
+
+def gone_on_with(plan: Plan, out: Path, whole: Path, story: str, tally: Tally) -> None:
+    """Go on with a run that something happened to: it must end as one that nothing happened to."""
+    told = finished(plan, out)
+    if told:
+        tally.bad("lost", f"{story}: {told}")
+    elif not same(result(out), result(whole)):
+        tally.bad("different", story)
 
 
 def same(one: tuple[pl.DataFrame, str, list[str]], other: tuple[pl.DataFrame, str, list[str]]) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 
 BAD = ("lost", "different", "tracebacks", "hangs", "canaries")
@@ -36,6 +39,14 @@ class Tally:
         assert kind in BAD
         setattr(self, kind, getattr(self, kind) + 1)
         self.told.append(f"{kind}: {story}")
+
+    @contextmanager
+    def counting(self, story: str) -> Iterator[None]:
+        """Count what a user would see as a traceback."""
+        try:
+            yield
+        except Exception:  # noqa: BLE001  # whatever it is, it is counted and told
+            self.bad("tracebacks", f"{story}: {traceback.format_exc(limit=-3)}")
 
     @property
     def clean(self) -> bool:

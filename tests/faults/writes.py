@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import shutil
 import tempfile
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ import torch
 
 from seepage.runs import Plan
 from tests.faults.disk import FAULTS, Crash, FaultyDisk, used
-from tests.faults.runs import SMALL, finished, result, same, small_plan
+from tests.faults.runs import SMALL, finished, gone_on_with, small_plan
 from tests.faults.tally import Tally
 
 
@@ -51,7 +50,7 @@ def failed_once(plan: Plan, folder: Path, call: int, fault: str, tally: Tally) -
     shutil.rmtree(out, ignore_errors=True)
     story = f"{plan.study.name}, call {call}, {fault}"
     tally.tried += 1
-    try:
+    with tally.counting(story):
         try:
             with used(disk):
                 told = finished(plan, out)
@@ -60,10 +59,4 @@ def failed_once(plan: Plan, folder: Path, call: int, fault: str, tally: Tally) -
         except Crash:
             if fault in ("power", "names") and out.exists():
                 disk.lose_power(out)
-        again = finished(plan, out)
-        if again:
-            tally.bad("lost", f"{story}: {again}")
-        elif not same(result(out), result(folder / "whole")):
-            tally.bad("different", story)
-    except Exception:  # noqa: BLE001 - whatever a user would see as a traceback is counted, and told
-        tally.bad("tracebacks", f"{story}: {traceback.format_exc(limit=-3)}")
+        gone_on_with(plan, out, folder / "whole", story, tally)

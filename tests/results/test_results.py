@@ -304,3 +304,12 @@ def test_a_loss_that_became_infinite_is_left_out_and_the_summary_can_be_read() -
     result = training_result(Trials.of([Record(cell=cell, outcome="ok", values=values)]))
     assert [value.metric for value in result.values] == ["f1"]
     assert TrainingResult.model_validate_json(result.model_dump_json()) == result
+
+
+@pytest.mark.parametrize("damage", [b"", b"[1", b'[{"x": 2}]\n'])
+def test_revealed_rows_that_are_not_what_was_written_are_not_shown(tmp_path: Path, damage: bytes) -> None:
+    run = Run.create(tmp_path / "run", {})
+    run.reveal("cell", [{"x": 1}])
+    assert run.revealed("cell") == [{"x": 1}]
+    (tmp_path / "run" / "revealed" / "cell.json").write_bytes(damage)
+    assert run.revealed("cell") == []

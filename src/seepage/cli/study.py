@@ -124,6 +124,7 @@ def _planned(
     """The plan with what was left open chosen so that it ends in time, and the seconds that are expected."""
     from seepage.cli.console import ProgressBars, tell
     from seepage.results import Run
+    from seepage.results.folder import is_run
     from seepage.runs import make_plan
     from seepage.runs.bounds import HOUR, TRIAL, counted
     from seepage.runs.threads import own_threads
@@ -137,7 +138,7 @@ def _planned(
         )
     if how.plan is not None or how.thorough or all(name in typed for name in FITTED):
         return plan, values, None
-    if (folder / "run.json").exists():  # what was chosen when the run was begun
+    if is_run(folder):  # what was chosen when the run was begun
         stored = Run(folder).head().get("settings")
         found = stored if isinstance(stored, dict) else {}
         values = values | {name: found[name] for name in FITTED if name not in typed and found.get(name) is not None}

@@ -43,11 +43,17 @@ def read_head(path: Path) -> tuple[dict[str, JsonValue], bool]:
         head = found if name == HEADS[0] else (isinstance(found, dict) and found.get("begun")) or None
         if not isinstance(head, dict) or (name == HEADS[0] and "begun" in head):
             problem = problem if name != HEADS[0] else f"{path / name} does not hold what a run begins with"
-        elif unsealed(content) is None and ("seal" in found or head.get("store_version") == SEALED_SINCE):
+        elif unsealed(content) is None and ("seal" in found or _is_sealed(head)):
             problem = f"{path / name} is damaged, or was changed after it was written"
         else:
             return head, name == HEADS[0]
     raise InputError(f"{problem}. Repeat the run with another --out.")
+
+
+def _is_sealed(head: dict[str, JsonValue]) -> bool:
+    """Whether a run is of a version that seals its files."""
+    version = head.get("store_version")
+    return isinstance(version, int) and version >= SEALED_SINCE
 
 
 def found_digests(path: Path, folder: str) -> dict[str, str]:

@@ -52,9 +52,8 @@ from seepage.results.record import Record
 from seepage.results.tasks import TaskDone
 from seepage.results.trials import Trials
 
-STORE_VERSION = (
-    4  # 3: files without a seal; 2: three stores, one for each kind of run; 1: files without `variant` and `record`
-)
+# 3: files without a seal; 2: three stores, one for each kind of run; 1: files without `variant` and `record`
+STORE_VERSION = 4
 Head = dict[str, JsonValue]
 
 
@@ -75,8 +74,6 @@ class Run:
             make_folders(path / "records")
         except OSError as error:
             raise InputError(f"The output folder {path} cannot be made: {error.strerror}.") from None
-        except ValueError:  # a name that no file can have
-            raise InputError(f"The output folder {str(path)!r} cannot be made: no folder can have that name.") from None
         close_to_others(path)
         run = Run(path)
         run.write("run.json", json.dumps(head, indent=2, ensure_ascii=False) + "\n")
@@ -200,9 +197,10 @@ class Run:
         return self._keep(f"revealed/{cell}.json", content.encode())
 
     def revealed(self, cell: str) -> list[dict[str, JsonValue]]:
-        """Rows of a cell that may be shown."""
-        file = self.path / "revealed" / f"{cell}.json"
-        rows: list[dict[str, JsonValue]] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+        """Rows of a cell that may be shown; none if they are not what was written."""
+        name = f"revealed/{cell}.json"
+        content = (self.path / name).read_bytes() if (self.path / name).is_file() else b""
+        rows: list[dict[str, JsonValue]] = json.loads(content) if digest(content) == self.noted(name) else []
         return rows
 
     def finish(self, done: TaskDone) -> None:

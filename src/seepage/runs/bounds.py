@@ -13,6 +13,7 @@ from pathlib import Path
 from seepage._core import InputError, Progress, silent
 from seepage._core.memory import machine_memory
 from seepage._core.stopwatch import duration
+from seepage.results.folder import is_run
 from seepage.runs.backends import cores
 from seepage.runs.plan import Plan
 from seepage.runs.probe import estimate
@@ -83,7 +84,7 @@ def too_much(plan: Plan, sources: Sequence[Opened], jobs: int = 1, progress: Pro
 
 def is_begun(out: Path | None) -> bool:
     """Whether there is a run that goes on: it was accepted when it began."""
-    return out is not None and (out / "run.json").exists()
+    return out is not None and is_run(out)
 
 
 def check_bounds(plan: Plan, sources: Sequence[Opened], out: Path | None, jobs: int = 1, *, yes: bool = False) -> None:

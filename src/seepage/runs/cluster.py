@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -24,6 +23,7 @@ from distributed.scheduler import KilledWorker
 from distributed.versions import get_versions
 
 from seepage._core import InputError, RunStopped
+from seepage._core.scratch import scratch_folder
 from seepage.runs.identity import PACKAGES, differences, identity
 
 SECONDS = 10.0  # to find a scheduler, or to have an answer from it
@@ -34,8 +34,6 @@ LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 class _NoPage:
     """A scheduler or worker without the web page that Dask always opens a port for."""
-
-    services: dict[str, Any]
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
         """Open no port."""
@@ -144,7 +142,7 @@ def own_cluster(jobs: int) -> Iterator[Dask]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(_quietly())
         # Workers leave lock files; Dask's own place for them is shared by all users.
-        scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="seepage-dask-"))
+        scratch = str(stack.enter_context(scratch_folder()))
         security = _keys_of_this_run()
         common: dict[str, Any] = {"host": "127.0.0.1", "protocol": "tls://", "security": security}
         # Without a limit nothing is spilled: what comes back from a task may hold private rows.

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from seepage._core import InputError
 from seepage._core.files import digest, sealed, unsealed, write_atomically
+from seepage._core.names import HOST
 from seepage.data import Schema, Statistics
 from seepage.federation.vertical.columns import Columns
 
@@ -52,7 +53,7 @@ def read_party(folder: Path) -> dict[str, bytes]:
 def saved_whole(folder: Path) -> bool:
     """Whether a folder holds a saved model with nothing missing or damaged."""
     try:
-        facts = json.loads(read_party(folder / "host")["model.json"])
+        facts = json.loads(read_party(folder / HOST)["model.json"])
         for name in facts["guests"]:
             read_party(folder / name)
     except (InputError, ValueError, KeyError, TypeError):

@@ -17,10 +17,11 @@ def model_facts(source: Source, settings: RowsSettings, model: str) -> dict[str,
     layout, structure = encoder.layout, structure_of(learner, encoder.layout)
     blocks = f" and {len(layout.sizes)} {'columns of codes' if layout.embedded else 'one-hot blocks'}"
     tensors = len(learner.initial())
+    entrances = [layer.name for layer in usable_layers(learner, layout.width) if layer.entrance]
     facts = {
         "takes": f"{layout.width} entries a row: {layout.numeric} numbers{blocks if layout.sizes else ''}",
         "sends": f"{learner.size:,} numbers in {tensors} tensors, {4 * learner.size / 1e6:.2g} MB a client and round",
-        "rows enter": _entrance(structure, [layer.name for layer in usable_layers(learner, layout.width)]),
+        "rows enter": _entrance(structure, entrances),
     }
     if structure.deep:
         widths = ", ".join(f"{each.inputs} x {each.directions}" for each in structure.deep)
