@@ -21,13 +21,13 @@ from typing import Any
 import torch
 
 from seepage._core import files
-from seepage._core.files import Disk
 from seepage.results import Run
 from seepage.runs import Plan, make_plan, open_sources
 from seepage.runs.backends import open_backend
 from seepage.runs.plan import Task
 from seepage.runs.sweep import run_here, run_plan
 from seepage.runs.task import run_task
+from store import Timed
 
 WORKERS = 2
 
@@ -58,17 +58,6 @@ def timed(name: str, plan: Plan, folder: Path) -> tuple[float, float]:
         begin = time.perf_counter()
         finished = run_plan(plan, run, backend)
         return time.perf_counter() - begin, sum(done.seconds for done in finished.values())
-
-
-class Timed(Disk):
-    """A disk that knows how long it was waited for."""
-
-    seconds = 0.0
-
-    def sync(self, path: Path) -> None:
-        begin = time.perf_counter()
-        super().sync(path)
-        self.seconds += time.perf_counter() - begin
 
 
 def syncing(plan: Plan, folder: Path) -> float:
