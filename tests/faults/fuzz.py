@@ -33,13 +33,14 @@ CORPUS = Path(__file__).parent / "corpus"
 ROOT = Path(__file__).parents[2]
 FOLLOWED = (
     "seepage.data", "seepage.results", "seepage.plans", "seepage.runs.plan", "seepage.attacks.properties.shards",
-    "seepage.federation.vertical", "tomllib",
+    "seepage.federation.vertical", "seepage.captures", "tomllib",
 )  # fmt: skip
 NAMES = {
     "csv": "CSV files", "parquet": "Parquet files", "plan": "plans (TOML)", "schema": "schemas (TOML)",
     "summary": "summaries (JSON)", "outline": "outlines (JSON)", "task": "tasks (JSON)", "head": "run.json",
     "run_folder": "run folders", "records": "records (Parquet)", "shards": "shadow models (safetensors)",
     "model_folder": "saved models", "messages": "messages of parties",
+    "tensors": "captured weights (safetensors)", "npz": "captured weights (npz)", "capture": "captures (JSON)",
 }  # fmt: skip
 
 

@@ -15,10 +15,13 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import polars as pl
 import torch
 from safetensors.torch import load, save
 
+from seepage import captures
+from seepage._core.files import sealed, unsealed
 from seepage.attacks.properties.shards import Shadows, packed, unpacked
 from seepage.data import Schema, infer_schema
 from seepage.data.files import read_raw
@@ -357,6 +360,52 @@ def messages(content: bytes) -> None:
     opened(message, tasks[choices.below(len(tasks))], STAMP if choices.below(2) else stamp, expected)
 
 
+@cache
+def _captured() -> bytes:
+    """The weights of a small net with a BatchNorm."""
+    return save({"w": torch.ones(2, 3), "b": torch.zeros(2), "n.num_batches_tracked": torch.tensor(4)})
+
+
+def tensors(content: bytes) -> None:
+    """A state dict of a stranger."""
+    captures.read_tensors(_put("weights.safetensors", _bent_tensors(_captured(), content)))
+
+
+@cache
+def _npz() -> bytes:
+    stream = io.BytesIO()
+    np.savez(stream, w=np.ones((2, 3), np.float32), b=np.zeros(2, np.float32))
+    return stream.getvalue()
+
+
+def npz(content: bytes) -> None:
+    captures.read_tensors(_put("weights.npz", bent_bytes(_npz(), content)))
+
+
+@cache
+def _capture() -> tuple[Path, bytes]:
+    """A capture of two updates, and what its capture.json says."""
+    place = folder() / "capture"
+    weights = {"w": np.ones((2, 3), np.float32)}
+    captures.write(place, before=weights, gradient=weights, rows=4, client="a")
+    facts = {"rows": 8, "batch_size": 4, "learning_rate": 0.1, "optimiser": "adam"}
+    captures.write(place, before=weights, after={"w": 2 * weights["w"]}, client="b", add=True, **facts)
+    document = unsealed((place / "capture.json").read_bytes())
+    assert document is not None
+    return place, document
+
+
+def capture(content: bytes) -> None:
+    """A capture whose capture.json somebody else wrote, read to its tensors."""
+    place, good = _capture()
+    text = as_json(json.loads(good), content)
+    if sum(content[-3:]) % 4:
+        text = sealed(text.decode("utf-8", "replace")).encode("utf-8", "replace")
+    (place / "capture.json").write_bytes(text)
+    for entry in captures.read(place).entries:
+        entry.update()
+
+
 READERS: dict[str, Reader] = {
     "csv": csv,
     "parquet": parquet,
@@ -371,6 +420,9 @@ READERS: dict[str, Reader] = {
     "shards": shards,
     "model_folder": model_folder,
     "messages": messages,
+    "tensors": tensors,
+    "npz": npz,
+    "capture": capture,
 }
 
 

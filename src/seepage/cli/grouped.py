@@ -51,7 +51,20 @@ class GroupedCommand(TyperCommand):
 class OrderedGroup(TyperGroup):
     """Commands in the order of ``ORDER``: what a newcomer needs comes first."""
 
-    ORDER = ("audit", "train", "plan", "gate", "report", "compare", "export", "serve", "reproduce", "data", "attacks")
+    ORDER = (
+        "audit",
+        "train",
+        "plan",
+        "gate",
+        "report",
+        "compare",
+        "export",
+        "serve",
+        "capture",
+        "reproduce",
+        "data",
+        "attacks",
+    )
 
     def list_commands(self, ctx: Any) -> list[str]:
         known = list(super().list_commands(ctx))

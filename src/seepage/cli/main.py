@@ -12,7 +12,7 @@ import typer
 from seepage import __version__
 from seepage._core import InputError
 from seepage._core.tracebacks import without_messages
-from seepage.cli import compare, data, env, gate, model, plan, report, serve
+from seepage.cli import capture, compare, data, env, gate, model, plan, report, serve
 from seepage.cli.explain import explain
 from seepage.cli.grouped import GroupedCommand, GroupedGroup, OrderedGroup
 from seepage.cli.parts import parts_app
@@ -54,6 +54,7 @@ app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("export")(compare.export)
 app.command("serve")(serve.serve)
+app.add_typer(capture.app, name="capture")
 app.command("reproduce", cls=GroupedCommand)(reproduce)
 app.add_typer(data.app, name="data")
 attacks = parts_app("attack")

@@ -13,11 +13,10 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails
 
 from seepage._core import InputError, nearest, unknown_name
-from seepage._core.errors import shown
 from seepage._core.option import Option
+from seepage._core.validation import sentence as sentence
 
 MOST = 1_000_000  # of anything that multiplies work, and of rates: no honest run has more, and no slip of a finger less
 
@@ -159,32 +158,3 @@ def _shaped(name: str, field: FieldInfo, value: Any, written_out: Callable[[str,
     if isinstance(value, Mapping):
         value = {str(key): str(entry) for key, entry in value.items()}
     return tuple(value) if several else value
-
-
-def sentence(error: ValidationError) -> str:
-    """What pydantic found, as a user should read it."""
-    every = error.errors()
-    first = every[0]
-    name = str(first["loc"][0]) if first["loc"] else "settings"
-    # A setting of several types is told by all of them: a whole number, or the word "all".
-    allowed = dict.fromkeys(_wrong(each) for each in every if each["loc"][:1] == first["loc"][:1])
-    return f"Setting {name!r} is {shown(first['input'])}: {' or '.join(allowed)}."
-
-
-_BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
-_KINDS = {"int": "must be a whole number", "float": "must be a number", "bool": "must be true or false"}
-
-
-def _wrong(detail: ErrorDetails) -> str:
-    """What is wrong with one value."""
-    context = detail.get("ctx", {})
-    for key, words in _BOUNDS.items():
-        if key in context:
-            bound = context[key]
-            return f"must be {words} {f'{bound:,}' if isinstance(bound, int) else f'{bound:g}'}"
-    for kind, words in _KINDS.items():
-        if detail["type"] in (f"{kind}_parsing", f"{kind}_type", f"{kind}_from_float"):
-            return words
-    if detail["type"] == "literal_error":
-        return f"must be {context['expected']}"
-    return detail["msg"].removeprefix("Value error, ")
