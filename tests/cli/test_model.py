@@ -37,6 +37,13 @@ def test_a_model_of_somebody_is_told_as_ours_is() -> None:
     assert ours["sends"].startswith("3,201 numbers in 10 tensors")
 
 
+def test_a_loop_is_said_with_what_it_costs() -> None:
+    text = said("tests.models.test_one_by_one:Branching")
+    assert "computed one by one, as torch.func.vmap cannot take the model" in text
+    assert "ms for each client and local step of 8 rows" in text
+    assert "one restart at a time" in text
+
+
 def test_what_is_no_model_is_one_sentence() -> None:
     with pytest.raises(InputError, match="Did you mean 'mlp'"):
         said("mlpp")

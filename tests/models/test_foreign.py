@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 import seepage
 from seepage._core import InputError
-from seepage.models import Foreign, Inputs
+from seepage.models import Foreign, Inputs, make_learner
 from seepage.plans import registry
 from tests import cases
 
@@ -91,7 +91,6 @@ class Odd(nn.Module):
         (Odd(lambda y: y, outputs=2), "say so with binary_outputs=2"),
         (Odd(lambda y: (y, y)), "gives a tuple; it must give one tensor"),
         (Odd(lambda y: y.double()), "of type torch.float64"),
-        (Odd(lambda y: y * (2 if y.sum().item() > 0 else 1)), r"many clients at once \(torch.func.vmap\)"),
         (nn.Linear(4, 1), "cannot take rows of 7 entries"),
         (nn.Identity(), "has no parameters"),
         (lambda inputs: 3, "gave a int; it must give a torch.nn.Module"),
@@ -101,6 +100,12 @@ def test_what_cannot_be_audited_is_one_sentence(made: Any, sentence: str) -> Non
     model = Foreign(made=made)
     with pytest.raises(InputError, match=sentence):
         model.build(LAYOUT.numeric, LAYOUT.sizes, LAYOUT.outputs)
+
+
+def test_what_cannot_be_differentiated_is_one_sentence() -> None:
+    model = Foreign(made=Odd(lambda y: torch.from_numpy(y.detach().numpy())))
+    with pytest.raises(InputError, match="cannot be differentiated"):
+        make_learner(model, LAYOUT.numeric, LAYOUT.sizes, "binary", 2, seed=0)
 
 
 def test_what_is_no_model_is_told() -> None:

@@ -102,6 +102,8 @@ class Setup:
             return "The rows enter neither through a linear layer nor through tables that show them."
         if self.hidden_scales:
             return "One-hot entries are standardised with statistics the server does not know, so a 1 cannot be told."
+        if self.learner.abilities.coarse:
+            return f"The model cannot be computed in float64, as algebra needs ({self.learner.abilities.coarse})."
         if self.optimiser == "adam":
             return "Adam divides every entry by its own size, so the update is no sum of multiples of the records."
         return ""
@@ -122,7 +124,8 @@ class Setup:
     @property
     def peelable(self) -> bool:
         """Whether the gradient of a row can be computed and taken away."""
-        return self.steps == 1 and not self.structure.dropout and not self.structure.weighted
+        mixed = self.structure.weighted or self.learner.abilities.mixes
+        return self.steps == 1 and not self.structure.dropout and not mixed
 
 
 def findings(setup: Setup) -> list[Finding]:
@@ -247,6 +250,8 @@ def _peeling(setup: Setup) -> Finding:
         return Finding(what, "cannot", "The client's dropout is not known, so no row's gradient can be taken away.")
     if model.weighted:
         return Finding(what, "cannot", "The loss weighs the classes, so a row's share depends on the other labels.")
+    if setup.learner.abilities.mixes:
+        return Finding(what, "cannot", "The model mixes the rows of a batch, so no row has a gradient of its own.")
     if _single_rows(setup).verdict != "cannot":
         return Finding(
             what, "works", "A proven row's gradient is computed and subtracted; the rest is a smaller batch."
@@ -295,6 +300,11 @@ def _optimisation(setup: Setup) -> Finding:
     what, model = "Optimisation (gradient matching)", setup.structure
     cells = setup.total * model.columns
     counted = f"{_many(cells, 'cell')} are sought from {_many(model.parameters, 'entry', 'entries')} of the update"
+    able = setup.learner.abilities
+    if able.flat:
+        return Finding(what, "cannot", f"The model's gradient cannot be differentiated again ({able.flat}).")
+    if able.loops:
+        counted += ", one restart at a time: torch.func.vmap cannot take the model"
     if setup.hidden_scales:
         why = "It has to do without the one-hot structure, since the scales are not known"
     elif setup.optimiser == "adam":

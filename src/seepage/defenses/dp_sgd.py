@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import torch
 from torch import Tensor
-from torch.func import grad, vmap
+from torch.func import grad
 
 from seepage._core import InputError
 from seepage.defenses.defense import Defense, Gradients, Privacy
@@ -69,7 +69,9 @@ class DPSGD(Defense):
     def gradients(self, learner: Learner) -> Gradients:
         """The noisy mean of clipped gradients."""
         dropout = learner.has_noise
-        clipped = Traced(lambda p, x, y: clipped_sums(learner, p, x, y, self.clip, noisy=dropout))
+        clipped = Traced(
+            lambda p, x, y: clipped_sums(learner, p, x, y, self.clip, noisy=dropout), steady=learner.vectorised
+        )
 
         def noisy(parameters: Parameters, x: Tensor, y: Tensor, random: torch.Generator) -> Parameters:
             def covered(total: Tensor) -> Tensor:
@@ -103,12 +105,12 @@ def clipped_sums(
         return value
 
     def one_client(parameters: Parameters, x: Tensor, y: Tensor) -> Parameters:
-        rows = vmap(grad(loss), in_dims=(None, 0, 0), randomness="different")(parameters, x, y)
+        rows = learner.mapped(grad(loss), in_dims=(None, 0, 0), randomness="different")(parameters, x, y)
         norms = torch.stack([value.flatten(1).norm(dim=1) for value in rows.values()]).norm(dim=0)
         factors = (clip / (norms + 1e-6)).clamp(max=1.0)  # as Opacus does
         return {name: torch.tensordot(factors, value, dims=1) for name, value in rows.items()}
 
-    clients = vmap(one_client, randomness="different")
+    clients = learner.mapped(one_client, randomness="different")
     together = max(1, MEMORY // (x.shape[0] * learner.size))
     parts = zip(torch.split(x, together, dim=1), torch.split(y, together, dim=1), strict=True)
     sums = [clients(parameters, *part) for part in parts]

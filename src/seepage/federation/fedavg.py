@@ -107,7 +107,7 @@ class FedAvg:
         def one(parameters: Parameters, x: Tensor, y: Tensor) -> Parameters:
             return learner.local_steps(parameters, x, y, self.learning_rate, noisy=learner.has_noise)
 
-        plain = Traced(one)
+        plain = Traced(one, steady=learner.vectorised)
 
         def step(current: Parameters, x: Tensor, y: Tensor, random: torch.Generator) -> Parameters:
             if private is None:

@@ -62,7 +62,9 @@ class FedSGD:
     def computation(self, learner: Learner, defense: Defense) -> Computation:
         """What the clients compute, for (clients, 1, batch, width) inputs."""
         private = defense.gradients(learner)
-        plain = Traced(lambda p, x, y: learner.gradients(p, x[:, 0], y[:, 0], noisy=learner.has_noise))
+        plain = Traced(
+            lambda p, x, y: learner.gradients(p, x[:, 0], y[:, 0], noisy=learner.has_noise), steady=learner.vectorised
+        )
 
         def gradients(parameters: Parameters, x: Tensor, y: Tensor, random: torch.Generator) -> Parameters:
             if private is None:

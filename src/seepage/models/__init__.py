@@ -29,6 +29,7 @@ from seepage.models.plain_norm import twice_differentiable
 from seepage.models.resnet import ResNet
 from seepage.models.tabnet import TabNet
 from seepage.models.traced import Traced, record
+from seepage.models.trial import loop_seconds
 
 __all__ = [
     "MLP",
@@ -53,6 +54,7 @@ __all__ = [
     "has_passes",
     "layer_inputs",
     "linear_calls",
+    "loop_seconds",
     "make_learner",
     "number_part",
     "over_runs",

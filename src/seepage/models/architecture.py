@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
+import torch
 from torch import nn
 
 from seepage._core import InputError
 from seepage.models.functional import Learner, LearningTask, scoped_randomness
+from seepage.models.trial import tried
 
 
 class Architecture(Protocol):
@@ -44,4 +46,12 @@ def make_learner(
     outputs = {"binary": architecture.binary_outputs, "multiclass": classes, "regression": 1}[task]
     with scoped_randomness(seed):
         module = architecture.build(numeric, sizes, outputs)
-    return Learner(module, task, positive_weight)
+    learner = Learner(module, task, positive_weight)
+    if _is_ours(architecture) or torch.empty(0).is_meta:  # there, only its size is asked for
+        return learner
+    return tried(learner, numeric + sum(sizes))
+
+
+def _is_ours(architecture: Architecture) -> bool:
+    """Whether it is one of the house's nets, which take all of ``torch.func``."""
+    return type(architecture).__module__.startswith("seepage.models.") and not hasattr(architecture, "made")

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vjp, vmap
 from torch.nn import functional
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from seepage._core import InputError
+from seepage.models.one_by_one import Axes, one_by_one
 
 Parameters = dict[str, Tensor]
 LearningTask = Literal["binary", "multiclass", "regression"]
@@ -51,6 +53,30 @@ def fitting_threads(elements: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Abilities:
+    """What of ``torch.func`` a module can take; ours take all of it, others are tried (``models/trial.py``).
+
+    Args:
+        loops: why ``vmap`` cannot take it, so that clients and restarts are computed one by one; empty if it can.
+        flat: why its gradient cannot be differentiated again, so that nobody can match gradients; empty if it can.
+        plain_attention: torch's fused attention has no second derivative: take the one in plain operations.
+        coarse: why it cannot be computed in float64, which algebra needs; empty if it can.
+        mixes: a row's outputs depend on the other rows of its batch, so a batch's gradient is no mean of its rows'.
+        copies: it writes to the rows that it is given: give it a copy.
+    """
+
+    loops: str = ""
+    flat: str = ""
+    coarse: str = ""
+    mixes: bool = False
+    plain_attention: bool = False
+    copies: bool = False
+
+
+EVERYTHING = Abilities()
+
+
 @dataclass(frozen=True, eq=False)
 class Learner:
     """An architecture with its loss. It holds no data and no trained parameters.
@@ -63,11 +89,13 @@ class Learner:
         module: the network; its own parameters are only the starting point.
         task: decides the loss: binary cross-entropy on one logit (or cross-entropy on two), cross-entropy, or MSE.
         positive_weight: weight of the positive class in the binary loss.
+        abilities: what of ``torch.func`` the module can take.
     """
 
     module: nn.Module
     task: LearningTask
     positive_weight: float = 1.0
+    abilities: Abilities = EVERYTHING
     _noisy: nn.Module = field(init=False, repr=False)
     _initial: Parameters = field(init=False, repr=False)
 
@@ -95,6 +123,19 @@ class Learner:
         return self._noisy
 
     @property
+    def vectorised(self) -> bool:
+        """Whether many clients or restarts are computed in one call, and not in a loop."""
+        return not self.abilities.loops
+
+    def mapped(
+        self, function: Callable[..., Any], in_dims: Axes = 0, *, randomness: str = "error", chunk: int | None = None
+    ) -> Callable[..., Any]:
+        """A function of this model for arguments with a leading axis: by ``vmap``, or by a loop if it cannot be."""
+        if self.vectorised:
+            return vmap(function, in_dims, randomness=randomness, chunk_size=chunk)
+        return one_by_one(function, in_dims)
+
+    @property
     def size(self) -> int:
         """Number of parameters."""
         return sum(value.numel() for value in self._initial.values())
@@ -103,11 +144,11 @@ class Learner:
         """The same learner on another device."""
         if device == "cpu":
             return self
-        return Learner(copy.deepcopy(self.module).to(device), self.task, self.positive_weight)
+        return replace(self, module=copy.deepcopy(self.module).to(device))
 
     def double(self) -> Learner:
         """The same learner in float64, for algebra."""
-        return Learner(copy.deepcopy(self.module).double(), self.task, self.positive_weight)
+        return replace(self, module=copy.deepcopy(self.module).double())
 
     def initial(self) -> Parameters:
         """A copy of the starting parameters."""
@@ -115,7 +156,11 @@ class Learner:
 
     def outputs(self, parameters: Parameters, x: Tensor, *, noisy: bool = False) -> Tensor:
         """(rows, outputs) raw outputs for (rows, width) inputs."""
-        result: Tensor = functional_call(self._noisy if noisy else self.module, parameters, (x,))
+        abilities = self.abilities
+        plainly = sdpa_kernel(SDPBackend.MATH) if abilities.plain_attention else nullcontext()
+        with plainly:
+            rows = x.clone() if abilities.copies else x
+            result: Tensor = functional_call(self._noisy if noisy else self.module, parameters, (rows,))
         return result
 
     def loss(self, parameters: Parameters, x: Tensor, y: Tensor, *, noisy: bool = False) -> Tensor:
@@ -149,7 +194,7 @@ class Learner:
         def one(x: Tensor, y: Tensor) -> Parameters:
             return self.gradient(parameters, x, y, noisy=noisy)
 
-        result: Parameters = vmap(one, randomness="different")(x, y)
+        result: Parameters = self.mapped(one, randomness="different")(x, y)
         return result
 
     def local_steps(
@@ -161,19 +206,28 @@ class Learner:
             slope = self.gradient(parameters, x, y, noisy=noisy)
             return {name: value - rate * slope[name] for name, value in parameters.items()}
 
-        result: Parameters = vmap(one, randomness="different")(parameters, x, y)
+        result: Parameters = self.mapped(one, randomness="different")(parameters, x, y)
         return result
 
 
-def over_runs(one: Callable[..., Any], inputs: Tensor, parameters: Parameters, labels: Tensor, *, shared: bool) -> Any:
+def over_runs(
+    one: Callable[..., Any],
+    inputs: Tensor,
+    parameters: Parameters,
+    labels: Tensor,
+    *,
+    learner: Learner,
+    shared: bool,
+) -> Any:
     """A function of one run for all: inputs (obs, runs, ...), labels (obs, ...) or (obs, runs, ...)."""
+    mapped = learner.mapped
     count, runs = inputs.shape[:2]
     labels = labels[:, None].expand(count, runs, *labels.shape[1:]) if labels.dim() < inputs.dim() - 1 else labels
     if shared or runs == 1:  # one axis is fewer operations than two
         flat = (inputs.flatten(0, 1), parameters, labels.flatten(0, 1))
-        result = vmap(one, in_dims=(0, None if shared else 0, 0))(*flat)
+        result = mapped(one, in_dims=(0, None if shared else 0, 0))(*flat)
         return unflattened(result, (count, runs))
-    return vmap(vmap(one, in_dims=(0, None, 0)), in_dims=(0, 0, 0))(inputs, parameters, labels)
+    return mapped(mapped(one, in_dims=(0, None, 0)), in_dims=(0, 0, 0))(inputs, parameters, labels)
 
 
 def unflattened(tree: Any, shape: tuple[int, int]) -> Any:

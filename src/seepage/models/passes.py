@@ -26,8 +26,8 @@ class Passes(Protocol):
 
 
 def has_passes(learner: Learner) -> bool:
-    """Whether the model is one of these."""
-    return isinstance(learner.module, BlockFTTransformer) or is_perceptron(learner)
+    """Whether the model is one of these, and its loss can be computed for all runs in one call."""
+    return learner.vectorised and (isinstance(learner.module, BlockFTTransformer) or is_perceptron(learner))
 
 
 def passes_of(learner: Learner, parameters: Parameters, runs: int) -> Passes:

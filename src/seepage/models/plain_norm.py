@@ -8,6 +8,7 @@ every such layer. Written in plain operations it is right.
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from functools import lru_cache
 
 import torch
@@ -36,4 +37,4 @@ def twice_differentiable(learner: Learner) -> Learner:
     for layer in module.modules():
         if type(layer) is nn.LayerNorm:
             layer.__class__ = PlainLayerNorm
-    return Learner(module, learner.task, learner.positive_weight)
+    return replace(learner, module=module)

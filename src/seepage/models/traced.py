@@ -19,17 +19,22 @@ class Traced:
     Recording needs no compiler but takes as long as it saves in some hundred calls, so the first ``patience`` calls of
     a shape run as they are. With ``compiled`` the first call records and compiles. The function may write to its
     arguments, but has no other effects, and its control flow must depend on shapes only, which holds for everything in
-    :class:`Learner`.
+    :class:`Learner` whose module ``vmap`` can take. Others are never recorded: ``steady=False``.
     """
 
-    def __init__(self, function: Callable[..., Any], *, patience: int = 250, compiled: bool = False) -> None:
+    def __init__(
+        self, function: Callable[..., Any], *, patience: int = 250, compiled: bool = False, steady: bool = True
+    ) -> None:
         self._function = function
+        self._steady = steady
         self._patience = 0 if compiled else patience
         self._compiled = compiled
         self._calls: Counter[tuple[Any, ...]] = Counter()
         self._graphs: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
     def __call__(self, *arguments: Any) -> Any:
+        if not self._steady:
+            return self._function(*arguments)
         inputs = leaves(arguments)
         if not all(leaf.is_contiguous() for leaf in inputs):
             # Recording copies what is expanded, and a view of the copy may be no view of the original: copy it always.

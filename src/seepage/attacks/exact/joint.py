@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from torch import Tensor
-from torch.func import jvp, vmap
+from torch.func import jvp
 
 from seepage.attacks.exact.certificate import LIMIT, PRECISE, RIVAL
 from seepage.attacks.exact.view import View, layer_gradient
@@ -143,7 +143,8 @@ def _slope(view: View, codes: Tensor, numbers: Tensor, labels: Tensor) -> Tensor
     def function(numbers: Tensor) -> Tensor:
         return misfit(view, codes, numbers, labels)
 
-    result: Tensor = vmap(lambda tangent: jvp(function, (numbers,), (tangent,))[1], chunk_size=64)(directions)
+    along = view.learner.mapped(lambda tangent: jvp(function, (numbers,), (tangent,))[1], chunk=64)
+    result: Tensor = along(directions)
     return result
 
 

@@ -106,7 +106,8 @@ class View:
     def peelable(self) -> bool:
         """Whether the gradient of a row can be computed and taken away: one step, no dropout, a plain mean."""
         weighted = self.learner.positive_weight != 1 and self.outputs > 1
-        return self.single and not self.learner.has_noise and not weighted
+        mixed = weighted or self.learner.abilities.mixes
+        return self.single and not self.learner.has_noise and not mixed
 
     @property
     def outputs(self) -> int:
@@ -167,6 +168,8 @@ def view_of(observation: Observation) -> View:
     layers = usable_layers(learner, observation.layout.width)
     if not any(layer.entrance for layer in layers):
         layers = ()
+    if layers and learner.abilities.coarse:
+        raise NotApplicable(f"The model cannot be computed in float64, as algebra needs ({learner.abilities.coarse}).")
     floors = {}
     for layer in layers:
         weight = parameters[parameter_name(layer.name, "weight")]
@@ -292,6 +295,11 @@ def usable_layers(learner: Learner, width: int) -> tuple[Layer, ...]:
         clear = [bool(torch.equal(one, other)) for one, other in zip(clean, noisy, strict=True)]
     else:
         clear = [True] * len(names)
+    if learner.abilities.mixes:  # what a layer takes in for a row alone must be what it takes in beside others
+        alone = [layer_inputs(learner, names, parameters, row[None]) for row in x]
+        for place, inputs in enumerate(clean):
+            single = torch.cat([each[place] for each in alone])
+            clear[place] &= torch.allclose(inputs, single, rtol=1e-4, atol=1e-5 * float(inputs.abs().max()))
     directions = _directions(learner, width, names)
     layers = []
     for place, (name, inputs) in enumerate(zip(names, clean, strict=True)):

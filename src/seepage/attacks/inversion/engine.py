@@ -234,6 +234,11 @@ class Inversion:
                 "This attack mixes categories in raw units, but the one-hot inputs are standardised with statistics "
                 "it does not know; give them (--global-statistics) or choose an attack with free categories."
             )
+        if first.learner.abilities.flat:
+            raise NotApplicable(
+                "The gradient of the model cannot be differentiated again, so no row can be moved towards the update "
+                f"({first.learner.abilities.flat})."
+            )
         if not has_input_path(first.learner, space.layout.width):
             raise NotApplicable(
                 "The model's outputs do not change with its inputs in a differentiable way, so no row can be moved "
@@ -337,7 +342,7 @@ class Inversion:
         """Whether steps are compiled. ``auto`` decides by the amount of work, not by the clock: the same seed must take
         the same way. Seconds are those of a 2.8 GHz core: 2 ms, and 14 ns for every number that goes through the model.
         """
-        if self.compile != "auto":
+        if self.compile != "auto" or not observation.learner.vectorised:
             return self.compile == "yes"
         exchange = observation.exchange
         numbers = runs * exchange.batch_size * activations(observation.learner, observation.layout.width)

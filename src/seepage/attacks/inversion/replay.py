@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.func import grad, vmap
+from torch.func import grad
 
 from seepage.attacks.inversion.by_hand import ByHand
 from seepage.attacks.inversion.comparison import Compared, compare
@@ -156,7 +156,7 @@ class PlainGradient:
         def one(inputs: Tensor, parameters: Parameters, labels: Tensor) -> Any:
             return factored_gradient(self._learner, self._calls, parameters, inputs, labels)
 
-        return over_runs(one, inputs, parameters, labels, shared=self._problem.scene.shared)
+        return over_runs(one, inputs, parameters, labels, learner=self._learner, shared=self._problem.scene.shared)
 
 
 class _Training:
@@ -223,7 +223,7 @@ class _Training:
             slope = learner.gradient(parameters, x, y)
             return {name: value - rate * slope[name] for name, value in parameters.items()}
 
-        trained: Parameters = _of_runs(vmap(one), parameters, x, y)
+        trained: Parameters = _of_runs(learner.mapped(one), parameters, x, y)
         return trained
 
     def _matched(
@@ -245,7 +245,7 @@ class _Training:
             by_parameters, by_x = back(adjoint)
             return _against(adjoint, by_parameters, rate), -rate * by_x
 
-        return _of_runs(vmap(one), parameters, x, y, adjoint)
+        return _of_runs(learner.mapped(one), parameters, x, y, adjoint)
 
     def _closed(self, x: Tensor, labels: Tensor, parameters: Parameters, slope: Tensor, *aims: Tensor) -> Any:
         problem = self._problem

@@ -48,7 +48,7 @@ def recorded_step(
     attack: StepRecipe, learner: Learner, space: Space, exchange: Exchange, shared: bool, extra: int, kept: int
 ) -> Callable[..., None]:
     """One step for observations of this kind; kept, because the points of a training run are attacked one by one."""
-    recorder = partial(Traced, compiled=attack.compile == "yes")
+    recorder = partial(Traced, compiled=attack.compile == "yes", steady=learner.vectorised)
     scene = make_scene(learner.to(attack.device), space.to(attack.device), exchange, shared)
     evaluate = attack.problem(scene, extra=extra, kept=kept).evaluation(recorder)
 

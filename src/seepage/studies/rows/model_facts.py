@@ -7,6 +7,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from seepage.attacks.exact.view import usable_layers
 from seepage.attacks.structure import Structure, structure_of
 from seepage.data.source import Source
+from seepage.models import Learner, loop_seconds
 from seepage.studies.rows.making import model_of
 from seepage.studies.rows.settings import RowsSettings
 
@@ -30,8 +31,30 @@ def model_facts(source: Source, settings: RowsSettings, model: str) -> dict[str,
         facts["dropout"] = "is the client's own, so no attacker can replay a step exactly"
     if any(isinstance(layer, _BatchNorm) for layer in learner.module.modules()):
         facts["BatchNorm"] = "uses its stored statistics and does not update them"
-    facts["clients"] = "are computed in one call"
+    if learner.abilities.mixes:
+        facts["rows"] = "are mixed: what the model says of a row depends on the others of its batch"
+    facts["clients"] = _clients(learner, layout.width, settings.batch_sizes[0])
+    if learner.abilities.flat:
+        facts["second slopes"] = f"cannot be computed, so no attack can match gradients ({learner.abilities.flat})"
+    if learner.abilities.coarse:
+        facts["float64"] = f"cannot be computed, so algebra does not apply ({learner.abilities.coarse})"
     return facts
+
+
+def _clients(learner: Learner, width: int, batch_size: int) -> str:
+    """How many clients are computed, and what it costs if that is a loop."""
+    if learner.vectorised:
+        return "are computed in one call"
+    first, second = loop_seconds(learner, width, batch_size)
+    attacked = f", and {_duration(second)} for each step of an attack's restart" if second else ""
+    return (
+        f"are computed one by one, as torch.func.vmap cannot take the model ({learner.abilities.loops}): "
+        f"{_duration(first)} for each client and local step of {batch_size} rows{attacked}, measured"
+    )
+
+
+def _duration(seconds: float) -> str:
+    return f"{1e3 * seconds:.2g} ms" if seconds < 1 else f"{seconds:.2g} s"
 
 
 def _entrance(structure: Structure, names: list[str]) -> str:

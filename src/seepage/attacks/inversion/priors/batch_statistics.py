@@ -42,7 +42,7 @@ class BatchStatistics:
             return self.weight * _distance(scene, inputs, parameters)
 
         labels = inputs.new_zeros(inputs.shape[0], inputs.shape[2])
-        result: Tensor = over_runs(one, inputs, parameters, labels, shared=scene.shared)
+        result: Tensor = over_runs(one, inputs, parameters, labels, learner=scene.learner, shared=scene.shared)
         return result
 
 
