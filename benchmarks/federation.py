@@ -83,7 +83,7 @@ def make_plans(protocol: FedSGD, population: Population, rounds: int) -> list[li
 def vectorised(clients: Clients, protocol: FedSGD, plans: list[list[np.ndarray]]) -> Parameters:
     parameters = clients.population.learner.initial()
     for plan in plans:
-        sent = clients(parameters, plan)
+        sent = clients(parameters, dict(enumerate(plan)))
         parameters = protocol.aggregate(parameters, sent.updates, [BATCH] * CLIENTS)
     return parameters
 
@@ -123,7 +123,7 @@ def difference(population: Population, protocol: FedSGD, plans: list[list[np.nda
         module.load_state_dict(parameters)
         alone = plain_round(module, population, plan)
         with torch.no_grad():
-            sent = clients(parameters, plan)
+            sent = clients(parameters, dict(enumerate(plan)))
             for client in range(CLIENTS):
                 for ours, theirs in zip(sent.of_client(client).values(), alone[client], strict=True):
                     worst = max(worst, float((ours - theirs).abs().max()))

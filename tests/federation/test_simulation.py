@@ -47,10 +47,11 @@ def test_vectorised_clients_equal_a_loop(protocol: str) -> None:
     """The profiling study, Table 58: updates within 2.38e-07; the bound is 1e-6."""
     chosen = cases.PROTOCOLS[protocol]
     population = cases.population("mlp")
-    plans = [next(chosen.work(rows, STREAMS.numpy("batches", client))) for client, rows in enumerate(population.owned)]
+    batches = [chosen.work(rows, STREAMS.numpy("batches", client)) for client, rows in enumerate(population.owned)]
+    plans = {client: next(each) for client, each in enumerate(batches)}
     parameters = population.learner.initial()
     together = Clients(chosen, population)(parameters, plans)
-    for client, plan in enumerate(plans):
+    for client, plan in plans.items():
         places = torch.from_numpy(plan)
         x, y = population.x[places], population.y[places]
         if protocol == "fedsgd":
@@ -126,7 +127,7 @@ def test_clients_of_unequal_size_are_grouped_not_padded() -> None:
     owned = (population.owned[0][:20], population.owned[1][:20], population.owned[2][:12])
     uneven = dataclasses.replace(population, owned=owned)
     chosen = FedAvg(batch_size=4, local_rows=None)
-    plans = [next(chosen.work(rows, STREAMS.numpy(c))) for c, rows in enumerate(uneven.owned)]
+    plans = {c: next(chosen.work(rows, STREAMS.numpy(c))) for c, rows in enumerate(uneven.owned)}
     done = Clients(chosen, uneven)(population.learner.initial(), plans)
     assert done.groups == [[0, 1], [2]]
     assert done.of_client(2)["weight"].shape == population.learner.initial()["weight"].shape

@@ -63,7 +63,13 @@ app.add_typer(attacks, name="attacks")
 models = parts_app("model")
 models.command("check")(model.check)
 app.add_typer(models, name="models")
-for kind, name in {"defence": "defenses", "reader": "readers", "loss": "losses"}.items():
+for kind, name in {
+    "defence": "defenses",
+    "optimiser": "optimisers",
+    "server": "servers",
+    "reader": "readers",
+    "loss": "losses",
+}.items():
     app.add_typer(parts_app(kind), name=name)
 app.add_typer(parts_app("design"), name="designs")
 app.command("env")(env.env)

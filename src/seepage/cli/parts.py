@@ -14,6 +14,8 @@ ABOUT = {
     "attack": "Attacks: what they work on, what they need to know, and where they come from.",
     "defence": "Defences: what they do, what they work on, and where they come from.",
     "model": "Models: what they are made of.",
+    "optimiser": "Optimisers: how clients turn slopes into local steps.",
+    "server": "Servers: what is done with the mean of a round.",
     "reader": "Readers: what a meta-model sees of a model (study property).",
     "loss": "Losses of meta-models (study property).",
     "design": "Designs: which part of TabNet is where (study training).",

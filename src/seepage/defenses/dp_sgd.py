@@ -68,6 +68,11 @@ class DPSGD(Defense):
 
     def gradients(self, learner: Learner) -> Gradients:
         """The noisy mean of clipped gradients."""
+        if learner.batch_statistics:
+            raise InputError(
+                "DP-SGD clips the gradient of each row, and BatchNorm in training mode mixes the rows of a batch, so "
+                "there is none; use LayerNorm, or BatchNorm with stored statistics."
+            )
         dropout = learner.has_noise
         clipped = Traced(
             lambda p, x, y: clipped_sums(learner, p, x, y, self.clip, noisy=dropout), steady=learner.vectorised

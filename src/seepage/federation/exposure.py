@@ -8,6 +8,7 @@ Its exposure after s processed rows is s divided by that. Runs end when the leas
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -36,6 +37,17 @@ class Clock:
     def rounds_until(self, exposure: float) -> int:
         """The first round after which the least exposed client has reached ``exposure``; the first round at least."""
         return max(1, math.ceil(Fraction(exposure).limit_denominator(10**6) * max(self.passes)))
+
+
+def participants(clients: int, share: float) -> int:
+    """How many clients take part in a round; one at least."""
+    return max(1, round(clients * share))
+
+
+def less_often(passes: Sequence[Fraction], share: float) -> Clock:
+    """The clock of clients that take part in this share of the rounds. Exposure is what they have on average."""
+    part = Fraction(participants(len(passes), share), len(passes))
+    return Clock(tuple(length / part for length in passes))
 
 
 class Schedule(Protocol):

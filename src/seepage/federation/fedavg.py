@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.func import vmap
 
 from seepage._core import InputError
 from seepage.defenses import Defense
-from seepage.federation.exposure import EVERY_POINT, Clock, Schedule
-from seepage.federation.fedsgd import Computation, batches, check_batch, for_each, sum_over
-from seepage.models import Learner, Parameters, Traced
-from seepage.observation import Exchange
+from seepage.federation.exposure import EVERY_POINT, Clock, Schedule, less_often
+from seepage.federation.fedsgd import Computation, apart, batches, check_batch, check_participation, for_each, sum_over
+from seepage.federation.servers import MEAN, Server
+from seepage.models import Learner, LocalTraining, Parameters, Traced
+from seepage.models.optimisers import Moments
+from seepage.observation import PLAIN, Exchange
 
 
 @dataclass(frozen=True, kw_only=True)
 class FedAvg:
-    """Federated averaging with full participation and plain local SGD.
+    """Federated averaging: clients train locally and send how their model changed.
 
     Args:
         batch_size: rows of one local step.
@@ -30,6 +34,9 @@ class FedAvg:
         learning_rate: of the local steps. The profiling study does not state it; TabLeak uses 0.01.
         same_order: every local pass takes the rows in the order of the first one (the profiling study's public code);
             else they are shuffled anew (TabLeak).
+        training: the local optimiser, and what belongs to its steps.
+        participation: share of the clients that take part in a round, drawn anew each time.
+        server: what the server does with the mean change.
         exposure, schedule, fixed_batch: as in FedSGD.
     """
 
@@ -39,6 +46,9 @@ class FedAvg:
     local_epochs: int = 1
     learning_rate: float = 0.01
     same_order: bool = False
+    training: LocalTraining = PLAIN
+    participation: float = 1.0
+    server: Server = MEAN
     exposure: float = 24.0
     schedule: Schedule = EVERY_POINT
     fixed_batch: bool = False
@@ -50,6 +60,7 @@ class FedAvg:
             raise InputError(f"There are {self.local_epochs} local epochs; at least 1 is needed.")
         if self.local_batches is not None and self.local_batches < 1:
             raise InputError(f"There are {self.local_batches} local batches; at least 1 is needed.")
+        check_participation(self.participation)
         if self.local_rows is not None and self.local_rows < self.batch_size:
             raise InputError(
                 f"The batch size {self.batch_size} is larger than the {self.local_rows} local rows of each client."
@@ -62,7 +73,8 @@ class FedAvg:
             raise InputError(
                 f"There are {self.local_rows} local rows, but the smallest client has {min(sizes)}; use fewer, or all."
             )
-        return Clock(tuple(Fraction(self._available(n), self._per_round(n) * self.local_epochs) for n in sizes))
+        passes = [Fraction(self._available(n), self._per_round(n) * self.local_epochs) for n in sizes]
+        return less_often(passes, self.participation)
 
     def work(self, rows: np.ndarray, generator: np.random.Generator) -> Iterator[np.ndarray]:
         """Which rows a client uses, round after round: (steps, batch) places.
@@ -95,6 +107,7 @@ class FedAvg:
             local_epochs=self.local_epochs,
             learning_rate=self.learning_rate,
             same_order=self.same_order,
+            training=self.training,
         )
 
     def computation(self, learner: Learner, defense: Defense) -> Computation:
@@ -102,25 +115,68 @@ class FedAvg:
 
         One step of all clients is recorded once and replayed for every local step, so a pass may be of any length.
         """
+        if self.training.plain and not learner.batch_statistics:
+            return self._descent(learner, defense)
+        return self._training(learner, defense)
+
+    def _descent(self, learner: Learner, defense: Defense) -> Computation:
+        """Plain steps, as far as a few operations a step: most audits take this way."""
         private = defense.gradients(learner)
 
-        def one(parameters: Parameters, x: Tensor, y: Tensor) -> Parameters:
-            return learner.local_steps(parameters, x, y, self.learning_rate, noisy=learner.has_noise)
+        def one(parameters: Parameters, x: Tensor, y: Tensor, rate: Tensor) -> Parameters:
+            return learner.local_steps(parameters, x, y, rate, noisy=learner.has_noise)
 
         plain = Traced(one, steady=learner.vectorised)
 
-        def step(current: Parameters, x: Tensor, y: Tensor, random: torch.Generator) -> Parameters:
+        def step(current: Parameters, x: Tensor, y: Tensor, rate: Tensor, random: torch.Generator) -> Parameters:
             if private is None:
-                result: Parameters = plain(current, x, y)
+                result: Parameters = plain(current, x, y, rate)
                 return result
             slope = private(current, x, y, random)
-            return {name: value - self.learning_rate * slope[name] for name, value in current.items()}
+            return {name: value - rate * slope[name] for name, value in current.items()}
 
         def train(parameters: Parameters, x: Tensor, y: Tensor, random: torch.Generator) -> Parameters:
             current = {name: value.contiguous() for name, value in for_each(len(x), parameters).items()}
-            for number in range(x.shape[1]):
-                current = step(current, x[:, number], y[:, number], random)
+            for number, rate in enumerate(self.training.rates(self.learning_rate, x.shape[1])):
+                current = step(current, x[:, number], y[:, number], torch.tensor(rate), random)
             return {name: value - parameters[name] for name, value in current.items()}
+
+        return train
+
+    def _training(self, learner: Learner, defense: Defense) -> Computation:
+        """Steps of any optimiser, with moments, and with BatchNorm in training mode if the model has it so."""
+        private = defense.gradients(learner)
+
+        def slopes(weights: Parameters, x: Tensor, y: Tensor) -> tuple[Parameters, Parameters]:
+            return learner.gradient_and_statistics(weights, x, y, noisy=learner.has_noise)
+
+        def move(buffers: Parameters, seen: Parameters) -> Parameters:
+            return learner.moved(buffers, seen)
+
+        def along(*arguments: Any) -> Any:
+            return vmap(self.training.step, in_dims=(0, 0, 0, None, None, None))(*arguments)
+
+        def whole(weights: Parameters, moments: Moments, buffers: Parameters, start: Parameters, *step: Tensor) -> Any:
+            x, y, rate, number = step
+            slope, seen = learner.mapped(slopes, randomness="different")(weights, x, y)
+            return *along(weights, slope, moments, start, rate, number), vmap(move)(buffers, seen) if buffers else {}
+
+        recorded, stepped = Traced(whole, steady=learner.vectorised), Traced(along)
+
+        def train(parameters: Parameters, x: Tensor, y: Tensor, random: torch.Generator) -> Parameters:
+            start, _ = apart(learner, parameters)
+            state = {name: value.contiguous() for name, value in for_each(len(x), parameters).items()}
+            current, buffers = apart(learner, state)
+            moments = self.training.fresh(current)
+            for place, each in enumerate(self.training.rates(self.learning_rate, x.shape[1])):
+                rate, number = torch.tensor(each), torch.tensor(place + 1.0)
+                if private is None:
+                    arguments = (x[:, place], y[:, place], rate, number)
+                    current, moments, buffers = recorded(current, moments, buffers, start, *arguments)
+                else:
+                    slope = private(current, x[:, place], y[:, place], random)
+                    current, moments = stepped(current, slope, moments, start, rate, number)
+            return {name: value - parameters[name] for name, value in (current | buffers).items()}
 
         return train
 

@@ -9,10 +9,12 @@ from fractions import Fraction
 import numpy as np
 import torch
 from torch import Tensor
+from torch.func import vmap
 
 from seepage._core import InputError
 from seepage.defenses import Defense
-from seepage.federation.exposure import EVERY_POINT, Clock, Schedule
+from seepage.federation.exposure import EVERY_POINT, Clock, Schedule, less_often
+from seepage.federation.servers import MEAN, Server
 from seepage.models import Learner, Parameters, Traced
 from seepage.observation import Exchange
 
@@ -22,7 +24,7 @@ Computation = Callable[[Parameters, Tensor, Tensor, torch.Generator], Parameters
 
 @dataclass(frozen=True, kw_only=True)
 class FedSGD:
-    """Plain federated gradient descent with full participation.
+    """Plain federated gradient descent.
 
     Args:
         batch_size: rows behind each gradient.
@@ -31,6 +33,8 @@ class FedSGD:
         schedule: when updates are attacked.
         fixed_batch: attack the same batch of each client at every point (its first one), which separates the effect of
             training from that of the batch.
+        participation: share of the clients that take part in a round, drawn anew each time.
+        server: what the server does with its step along the mean gradient.
     """
 
     batch_size: int = 8
@@ -38,13 +42,18 @@ class FedSGD:
     exposure: float = 25.0
     schedule: Schedule = EVERY_POINT
     fixed_batch: bool = False
+    participation: float = 1.0
+    server: Server = MEAN
 
     name = "fedsgd"
+
+    def __post_init__(self) -> None:
+        check_participation(self.participation)
 
     def clock(self, sizes: Sequence[int]) -> Clock:
         """Rounds of one pass for each client."""
         check_batch(self.batch_size, sizes)
-        return Clock(tuple(Fraction(size // self.batch_size) for size in sizes))
+        return less_often([Fraction(size // self.batch_size) for size in sizes], self.participation)
 
     def work(self, rows: np.ndarray, generator: np.random.Generator) -> Iterator[np.ndarray]:
         """Which rows a client uses, round after round: (1, batch) places."""
@@ -65,8 +74,12 @@ class FedSGD:
         plain = Traced(
             lambda p, x, y: learner.gradients(p, x[:, 0], y[:, 0], noisy=learner.has_noise), steady=learner.vectorised
         )
+        mixing = Traced(_with_statistics(learner), steady=learner.vectorised)
 
         def gradients(parameters: Parameters, x: Tensor, y: Tensor, random: torch.Generator) -> Parameters:
+            if learner.batch_statistics:
+                moved: Parameters = mixing(*apart(learner, parameters), x[:, 0], y[:, 0])
+                return moved
             if private is None:
                 result: Parameters = plain(parameters, x, y)
                 return result
@@ -81,6 +94,31 @@ class FedSGD:
             name: torch.add(value, sum_over([update[name] for update in updates]), alpha=rate)
             for name, value in parameters.items()
         }
+
+
+def _with_statistics(learner: Learner) -> Callable[..., Parameters]:
+    """Gradients of all clients, and how their running statistics move."""
+
+    def one(weights: Parameters, buffers: Parameters, x: Tensor, y: Tensor) -> Parameters:
+        slopes, seen = learner.gradient_and_statistics(weights, x, y, noisy=learner.has_noise)
+        return slopes | {name: value - buffers[name] for name, value in learner.moved(buffers, seen).items()}
+
+    return learner.mapped(one, (None, None, 0, 0), randomness="different")
+
+
+def apart(learner: Learner, state: Parameters) -> tuple[Parameters, Parameters]:
+    """Weights, and the running statistics that travel with them."""
+    names = learner.buffers().keys()
+    return (
+        {name: value for name, value in state.items() if name not in names},
+        {name: value for name, value in state.items() if name in names},
+    )
+
+
+def check_participation(share: float) -> None:
+    """A share of the clients."""
+    if not 0 < share <= 1:
+        raise InputError(f"The participation is {share:g}; it is a share of the clients, above 0 and at most 1.")
 
 
 def check_batch(batch_size: int, sizes: Sequence[int]) -> None:

@@ -13,9 +13,10 @@ from torch import Tensor
 
 from seepage._core import Progress, Streams, silent
 from seepage.defenses import Defense, Privacy, Undefended
-from seepage.federation.exposure import FINAL, Clock, Schedule
-from seepage.federation.fedsgd import Computation
+from seepage.federation.exposure import FINAL, Clock, Schedule, participants
+from seepage.federation.fedsgd import Computation, apart, sum_over
 from seepage.federation.population import Population
+from seepage.federation.servers import MEAN, Memory, Server
 from seepage.federation.trace import AttackPoint, Moment, Trace, Truth
 from seepage.federation.utility import utility
 from seepage.models import Learner, Parameters, fitting_threads, scoped_randomness
@@ -33,6 +34,10 @@ class FederatedProtocol(Protocol):
     def schedule(self) -> Schedule: ...
     @property
     def fixed_batch(self) -> bool: ...
+    @property
+    def participation(self) -> float: ...
+    @property
+    def server(self) -> Server: ...
 
     def clock(self, sizes: Sequence[int]) -> Clock: ...
     def work(self, rows: np.ndarray, generator: np.random.Generator) -> Iterator[np.ndarray]: ...
@@ -44,7 +49,7 @@ class FederatedProtocol(Protocol):
     ) -> Parameters: ...
 
 
-Plans = list[np.ndarray]  # for each client, (steps, batch) places of its rows
+Plans = dict[int, np.ndarray]  # for each client that takes part, (steps, batch) places of its rows
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,7 @@ class Clients:
 
     def __call__(self, parameters: Parameters, plans: Plans) -> Round:
         shapes: dict[tuple[int, ...], list[int]] = {}
-        for client, plan in enumerate(plans):
+        for client, plan in plans.items():
             shapes.setdefault(plan.shape, []).append(client)
         groups = list(shapes.values())
         updates = []
@@ -115,22 +120,28 @@ def simulate(
         attacked.setdefault(number, []).append(name)
     checked = {clock.rounds_until(exposure) for exposure in range(1, int(protocol.exposure) + 1)} | {total}
     workers = [protocol.work(rows, streams.numpy("batches", client)) for client, rows in enumerate(population.owned)]
+    called = _calls(population.clients, protocol.participation, streams.numpy("participation"))
+    taken = [0] * population.clients
     clients = Clients(protocol, population, defense, seed=streams.integer("defense"))
     # A batch that is attacked again and again has random numbers of its own: being watched does not change training.
     again = Clients(protocol, population, defense, seed=streams.integer("defense", "fixed batch"))
-    parameters = population.learner.initial()
-    first: Plans | None = None
+    parameters = population.learner.initial() | population.learner.buffers()
+    memory = protocol.server.fresh(apart(population.learner, parameters)[0])
+    first: Plans = {}
     points: list[AttackPoint] = []
     best = _Best(population)
     noise = scoped_randomness(streams.integer("dropout")) if population.learner.has_noise else nullcontext()
     elements = population.clients * (population.learner.size + population.x.shape[1])
     with torch.no_grad(), noise, fitting_threads(elements):
         for number in range(1, total + 1):
-            plans = [next(worker) for worker in workers]
-            first = first or plans
+            plans = {client: next(workers[client]) for client in next(called)}
+            for client, plan in plans.items():
+                first.setdefault(client, plan)
+                taken[client] += len(plan)
             sent = clients(parameters, plans)
             if number in attacked:
-                shown, secret = (again(parameters, first), first) if protocol.fixed_batch else (sent, plans)
+                own = {client: first[client] for client in plans}
+                shown, secret = (again(parameters, own), own) if protocol.fixed_batch else (sent, plans)
                 # The model that is attacked has seen the rounds before this one.
                 behind = clock.exposures(number - 1)
                 scores = best.offer(parameters, Moment(name="", round=number - 1, exposures=behind))
@@ -143,11 +154,39 @@ def simulate(
                     point = _attack_point(protocol, population, knowledge, moment, parameters, shown, secret)
                     points.append(replace(point, trained=trained, validation=dict(scores)))
             weights = [plans[client].size for group in sent.groups for client in group]
-            parameters = protocol.aggregate(parameters, sent.updates, weights)
+            parameters, memory = _next_model(protocol, population.learner, parameters, sent, weights, memory)
             if number in checked:
                 best.offer(parameters, Moment(name=FINAL, round=number, exposures=clock.exposures(number)))
             progress("training", number, total)
-    return best.trace(points, total, _privacy(protocol, population, defense, total, first or []))
+    return best.trace(points, total, _privacy(protocol, population, defense, taken, first))
+
+
+def _calls(clients: int, share: float, random: np.random.Generator) -> Iterator[list[int]]:
+    """The clients that take part, round after round."""
+    count = participants(clients, share)
+    while True:
+        yield list(range(clients)) if count == clients else sorted(random.permutation(clients)[:count].tolist())
+
+
+def _next_model(
+    protocol: FederatedProtocol,
+    learner: Learner,
+    parameters: Parameters,
+    sent: Round,
+    weights: Sequence[int],
+    memory: Memory,
+) -> tuple[Parameters, Memory]:
+    """What the server sends out in the next round. Running statistics are averaged, and never stepped."""
+    own, buffers = apart(learner, parameters)
+    parts = [apart(learner, update) for update in sent.updates]
+    mean = protocol.aggregate(own, [update for update, _ in parts], weights)
+    if buffers:
+        count = sum(len(next(iter(moved.values()))) for _, moved in parts)
+        buffers = {n: v + sum_over([moved[n] for _, moved in parts]) / count for n, v in buffers.items()}
+    if protocol.server == MEAN:
+        return mean | buffers, memory
+    stepped, memory = protocol.server.step(own, {n: value - own[n] for n, value in mean.items()}, memory)
+    return stepped | buffers, memory
 
 
 def known_space(population: Population, knowledge: Knowledge) -> Space:
@@ -166,12 +205,12 @@ def known_space(population: Population, knowledge: Knowledge) -> Space:
 
 
 def _privacy(
-    protocol: FederatedProtocol, population: Population, defense: Defense, rounds: int, plans: Plans
+    protocol: FederatedProtocol, population: Population, defense: Defense, taken: Sequence[int], plans: Plans
 ) -> tuple[Privacy, ...]:
-    """What the defence promises each client for the whole run, if it promises anything."""
+    """What the defence promises each client that took part for the whole run, if it promises anything."""
     promised = [
-        defense.privacy(plan.shape[1] / protocol.drawn_from(rows), rounds * len(plan))
-        for plan, rows in zip(plans, population.sizes, strict=True)
+        defense.privacy(plan.shape[1] / protocol.drawn_from(population.sizes[client]), taken[client])
+        for client, plan in sorted(plans.items())
     ]
     return tuple(privacy for privacy in promised if privacy is not None)
 
@@ -181,6 +220,7 @@ class _Best:
 
     def __init__(self, population: Population) -> None:
         self._population = population
+        self._learner = population.learner.scoring()
         self._loss = float("inf")
         self._kept: tuple[Moment, Parameters, Mapping[str, float]] | None = None
 
@@ -200,7 +240,7 @@ class _Best:
         )
 
     def _scores(self, parameters: Parameters, rows: tuple[Tensor, Tensor]) -> dict[str, float]:
-        return utility(self._population.learner, parameters, *rows, target_scale=self._population.target_scale)
+        return utility(self._learner, parameters, *rows, target_scale=self._population.target_scale)
 
 
 def _attack_point(
@@ -214,7 +254,9 @@ def _attack_point(
 ) -> AttackPoint:
     observations, truths = [], []
     space = known_space(population, knowledge)
-    for client, plan in enumerate(plans):
+    weights, buffers = apart(population.learner, parameters)
+    for client, plan in plans.items():
+        update, moved = apart(population.learner, shown.of_client(client))
         exchange = protocol.exchange(plan)
         places = plan.reshape(-1)[: exchange.rows]
         # Sorted: their order would tell who shared a local batch.
@@ -223,10 +265,12 @@ def _attack_point(
             Observation(
                 learner=population.learner,
                 space=space,
-                parameters=parameters,
-                update=shown.of_client(client),
+                parameters=weights,
+                update=update,
                 exchange=exchange,
                 labels=labels,
+                buffers=buffers,
+                moved=moved,
             )
         )
         table = population.tables[client]
@@ -239,5 +283,10 @@ def _attack_point(
             )
         )
     return AttackPoint(
-        moment=moment, trained=moment, observations=tuple(observations), truths=tuple(truths), validation={}
+        moment=moment,
+        trained=moment,
+        clients=tuple(plans),
+        observations=tuple(observations),
+        truths=tuple(truths),
+        validation={},
     )

@@ -52,12 +52,14 @@ class AttackPoint:
     Args:
         moment: the attacked round.
         trained: what the attacked model had seen when it was sent out.
+        clients: who took part.
         observations, truths: what was shared and what was true, client by client.
         validation: scores of the attacked model.
     """
 
     moment: Moment
     trained: Moment
+    clients: tuple[int, ...]
     observations: tuple[Observation, ...]
     truths: tuple[Truth, ...]
     validation: Mapping[str, float]

@@ -23,6 +23,7 @@ from seepage.models.functional import (
     unflattened,
 )
 from seepage.models.linear import Linear
+from seepage.models.local import LocalTraining, Response, response
 from seepage.models.mlp import MLP, small_mlp, tableak_mlp
 from seepage.models.passes import as_layers, has_passes, passes_of
 from seepage.models.plain_norm import twice_differentiable
@@ -40,8 +41,10 @@ __all__ = [
     "Inputs",
     "Learner",
     "Linear",
+    "LocalTraining",
     "Parameters",
     "ResNet",
+    "Response",
     "TabNet",
     "Tokens",
     "Traced",
@@ -62,6 +65,7 @@ __all__ = [
     "passes_of",
     "pullback",
     "record",
+    "response",
     "scoped_randomness",
     "small_mlp",
     "tableak_mlp",

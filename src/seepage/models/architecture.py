@@ -33,6 +33,7 @@ def make_learner(
     *,
     seed: int,
     positive_weight: float = 1.0,
+    batch_statistics: bool = False,
 ) -> Learner:
     """A learner with freshly drawn parameters.
 
@@ -40,13 +41,14 @@ def make_learner(
         numeric, sizes: the layout of the inputs.
         task, classes: of the target; ``classes`` counts for multiclass only.
         seed: of the initial parameters.
+        batch_statistics: BatchNorm is in training mode.
     """
     if architecture.binary_outputs not in (1, 2):
         raise InputError(f"A binary model has 1 or 2 outputs, not {architecture.binary_outputs}.")
     outputs = {"binary": architecture.binary_outputs, "multiclass": classes, "regression": 1}[task]
     with scoped_randomness(seed):
         module = architecture.build(numeric, sizes, outputs)
-    learner = Learner(module, task, positive_weight)
+    learner = Learner(module, task, positive_weight, batch_statistics=batch_statistics)
     if _is_ours(architecture) or torch.empty(0).is_meta:  # there, only its size is asked for
         return learner
     return tried(learner, numeric + sum(sizes))

@@ -20,6 +20,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from seepage._core import InputError
+from seepage.models.batch_norm import momenta, seen_statistics, with_batch_statistics, with_stored_statistics
 from seepage.models.one_by_one import Axes, one_by_one
 
 Parameters = dict[str, Tensor]
@@ -81,21 +82,24 @@ EVERYTHING = Abilities()
 class Learner:
     """An architecture with its loss. It holds no data and no trained parameters.
 
-    BatchNorm always uses its stored statistics and never updates them: private batch statistics are neither used nor
-    shared (the profiling study, section 3.5). Dropout is active only with ``noisy=True``, which is the client's own
-    business.
+    Without ``batch_statistics`` BatchNorm uses its stored statistics and never updates them: private batch statistics
+    are neither used nor shared (the profiling study, section 3.5). With them it is in training mode, as most clients
+    have it: rows of a batch are mixed, and the running statistics are sent with the weights. Dropout is active only
+    with ``noisy=True``, which is the client's own business.
 
     Args:
         module: the network; its own parameters are only the starting point.
         task: decides the loss: binary cross-entropy on one logit (or cross-entropy on two), cross-entropy, or MSE.
         positive_weight: weight of the positive class in the binary loss.
         abilities: what of ``torch.func`` the module can take.
+        batch_statistics: BatchNorm is in training mode.
     """
 
     module: nn.Module
     task: LearningTask
     positive_weight: float = 1.0
     abilities: Abilities = EVERYTHING
+    batch_statistics: bool = False
     _noisy: nn.Module = field(init=False, repr=False)
     _initial: Parameters = field(init=False, repr=False)
 
@@ -103,6 +107,8 @@ class Learner:
         if self.positive_weight <= 0:
             raise InputError(f"The positive-class weight is {self.positive_weight}; it must be above 0.")
         self.module.eval().requires_grad_(False)
+        if self.batch_statistics:
+            with_batch_statistics(self.module)
         noisy = copy.deepcopy(self.module).train()
         for layer in noisy.modules():
             if isinstance(layer, _BatchNorm):
@@ -154,6 +160,25 @@ class Learner:
         """A copy of the starting parameters."""
         return {name: value.clone() for name, value in self._initial.items()}
 
+    def buffers(self) -> Parameters:
+        """Running statistics as they are at the start, where they are sent with the weights; else nothing."""
+        if not self.batch_statistics:
+            return {}
+        state = self.module.state_dict()
+        return {name: state[name].clone() for name in momenta(self.module)}
+
+    def moved(self, buffers: Parameters, seen: Parameters) -> Parameters:
+        """Running statistics after a batch with these statistics."""
+        share = momenta(self.module)
+        return {name: (1 - share[name]) * value + share[name] * seen[name] for name, value in buffers.items()}
+
+    def scoring(self) -> Learner:
+        """The same model as it is used, not trained: BatchNorm with the running statistics."""
+        if not self.batch_statistics:
+            return self
+        module = copy.deepcopy(self.module)
+        return replace(self, module=with_stored_statistics(module), batch_statistics=False)
+
     def outputs(self, parameters: Parameters, x: Tensor, *, noisy: bool = False) -> Tensor:
         """(rows, outputs) raw outputs for (rows, width) inputs."""
         abilities = self.abilities
@@ -188,6 +213,20 @@ class Learner:
         result: Parameters = grad(self.loss)(parameters, x, y, noisy=noisy)
         return result
 
+    def gradient_and_statistics(
+        self, parameters: Parameters, x: Tensor, y: Tensor, *, noisy: bool = False
+    ) -> tuple[Parameters, Parameters]:
+        """The gradient, and what the BatchNorm layers saw; nothing where they use stored statistics."""
+        if not self.batch_statistics:
+            return self.gradient(parameters, x, y, noisy=noisy), {}
+
+        def loss(parameters: Parameters) -> tuple[Tensor, Parameters]:
+            value = self.loss(parameters, x, y, noisy=noisy)
+            return value, seen_statistics(self._noisy if noisy else self.module)
+
+        result: tuple[Parameters, Parameters] = grad(loss, has_aux=True)(parameters)
+        return result
+
     def gradients(self, parameters: Parameters, x: Tensor, y: Tensor, *, noisy: bool = False) -> Parameters:
         """Gradients of many clients at once: (clients, rows, width) inputs, every result with a leading client axis."""
 
@@ -198,7 +237,7 @@ class Learner:
         return result
 
     def local_steps(
-        self, parameters: Parameters, x: Tensor, y: Tensor, rate: float, *, noisy: bool = False
+        self, parameters: Parameters, x: Tensor, y: Tensor, rate: float | Tensor, *, noisy: bool = False
     ) -> Parameters:
         """One SGD step of many clients, each with its own parameters: everything has a leading client axis."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import torch
@@ -11,9 +11,10 @@ from torch import Tensor
 
 from seepage._core import InputError
 from seepage.data import Layout
-from seepage.models import Learner, Parameters
+from seepage.models import Learner, LocalTraining, Parameters, Response, response
 from seepage.results.facts import ThreatModel
 
+PLAIN = LocalTraining()
 _SENT = {
     "fedsgd": "Each client's gradient of one mini batch, in every attacked round, before averaging.",
     "fedavg": "Each client's change of the model after local training, in every attacked round, before averaging.",
@@ -31,6 +32,7 @@ class Exchange:
         local_epochs: passes over the rows (FedAvg).
         learning_rate: of the local steps (FedAvg).
         same_order: every pass goes through the rows in the order of the first; else it shuffles them (FedAvg).
+        training: optimiser, schedule, clipping and the like of the local steps (FedAvg).
     """
 
     protocol: Literal["fedsgd", "fedavg"]
@@ -39,6 +41,14 @@ class Exchange:
     local_epochs: int = 1
     learning_rate: float = 0.0
     same_order: bool = False
+    training: LocalTraining = PLAIN
+
+    @property
+    def response(self) -> Response | None:
+        """How the gradients of the steps add up in the update; None where they do not (Adam, clipping)."""
+        if self.protocol == "fedsgd":
+            return Response(kept=1.0, weights=(-1.0,))
+        return response(self.training, self.learning_rate, self.steps)
 
     @property
     def steps(self) -> int:
@@ -129,6 +139,8 @@ class Observation:
         exchange: the rules of the round.
         labels: (rows,) in ascending order if the adversary knows them, else None. Their order tells nothing, neither
             about rows nor about who shared a local batch.
+        buffers: running statistics of BatchNorm that were sent out; empty where they are not shared.
+        moved: how the client's running statistics changed, by the same names.
     """
 
     learner: Learner
@@ -137,6 +149,8 @@ class Observation:
     update: Parameters
     exchange: Exchange
     labels: Tensor | None = None
+    buffers: Parameters = field(default_factory=dict)
+    moved: Parameters = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, value in self.parameters.items():
@@ -169,6 +183,8 @@ class Observation:
             knows.append("The means and deviations with which all clients scale their numbers.")
         else:
             unknown.append("The clients' own means and deviations, with which they scale their numbers.")
+        if self.moved:
+            knows.append("How the client's running statistics of BatchNorm moved.")
         (unknown if self.labels is None else knows).append("The labels of the attacked rows.")
         ranges = "The range of every number, and which are whole numbers."
         if self.space.low is None and self.space.integers is not None:

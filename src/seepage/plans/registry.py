@@ -22,8 +22,14 @@ from seepage.plans.part import Part
 from seepage.plans.spec import Spec, options_of, with_options, written
 
 ENTRY_POINTS = {"attack": "seepage.attacks", "defence": "seepage.defenses", "model": "seepage.models"}
-METHODS = {"attack": "start", "defence": "protect", "model": "build"}  # what each must have
-KINDS = ("attack", "defence", "model", "reader", "loss", "design")
+METHODS = {
+    "attack": "start",
+    "defence": "protect",
+    "model": "build",
+    "optimiser": "step",
+    "server": "step",
+}  # what each must have
+KINDS = ("attack", "defence", "model", "optimiser", "server", "reader", "loss", "design")
 
 
 @dataclass

@@ -28,7 +28,14 @@ class ModelSettings(Protocol):
 
 
 def make_parts(
-    source: Source, settings: ModelSettings, model: str, *, study: str, seed: int, standardise_onehot: bool = False
+    source: Source,
+    settings: ModelSettings,
+    model: str,
+    *,
+    study: str,
+    seed: int,
+    standardise_onehot: bool = False,
+    batch_statistics: bool = False,
 ) -> tuple[Encoder, Learner]:
     """The encoder and a freshly drawn model for a table."""
     target = source.table.schema.target
@@ -49,13 +56,16 @@ def make_parts(
             classes,
             seed=seed,
             positive_weight=settings.positive_weight,
+            batch_statistics=batch_statistics,
         )
     except (ValueError, RuntimeError, ZeroDivisionError) as error:
         raise cannot_build(model, settings, error) from None
     return encoder, learner
 
 
-def check_model(source: Source, settings: ModelSettings, model: str, *, study: str) -> None:
+def check_model(
+    source: Source, settings: ModelSettings, model: str, *, study: str, batch_statistics: bool = False
+) -> None:
     """Build a model and try it on a row: options that cannot be are told now.
 
     A plan asks the same of thousands of cells, so what was tried is remembered; only of our own models, as those of
@@ -67,11 +77,12 @@ def check_model(source: Source, settings: ModelSettings, model: str, *, study: s
         model,
         settings.numbers,
         settings.positive_weight,
+        batch_statistics,
         *sorted(settings.model_options.items()),
     )
     if key in _tried:
         return
-    _try_model(source, settings, model, study=study)
+    _try_model(source, settings, model, study=study, batch_statistics=batch_statistics)
     if not registry.find("model", registry.name_of("model", model), study).origin:
         _tried[key] = None
         if len(_tried) > REMEMBERED:
@@ -82,8 +93,8 @@ REMEMBERED = 10_000  # models that were tried
 _tried: dict[tuple[object, ...], None] = {}
 
 
-def _try_model(source: Source, settings: ModelSettings, model: str, *, study: str) -> None:
-    encoder, learner = make_parts(source, settings, model, study=study, seed=0)
+def _try_model(source: Source, settings: ModelSettings, model: str, *, study: str, batch_statistics: bool) -> None:
+    encoder, learner = make_parts(source, settings, model, study=study, seed=0, batch_statistics=batch_statistics)
     row = torch.zeros(2, encoder.layout.width)
     try:
         learner.gradient(learner.initial(), row, torch.zeros(2))

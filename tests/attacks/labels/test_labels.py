@@ -265,7 +265,7 @@ def test_a_round_without_steps_is_not_applicable() -> None:
     still = dataclasses.replace(observation, exchange=dataclasses.replace(observation.exchange, learning_rate=0.0))
     (answer,) = Counts()([still], Streams(0))
     assert answer.outcome is Outcome.NOT_APPLICABLE
-    assert "learning rate of 0" in answer.note
+    assert "learning rate is 0" in answer.note
 
 
 def test_a_model_that_does_not_end_in_a_linear_layer_is_noticed() -> None:

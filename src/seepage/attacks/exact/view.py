@@ -11,10 +11,9 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from seepage._core import NotApplicable
 from seepage.attacks.exact.span import ROUNDING, Span, span_of
 from seepage.models import Learner, Parameters, factored_gradient, layer_inputs, linear_calls, parameter_name
-from seepage.observation import Observation, Space
+from seepage.observation import Observation, Space, gradient_of
 
 FAR = 1e9  # a bound that is none
 MANY, FEW_VALUES = 5, 0.3  # less different values than this share of so many entries: they were rounded
@@ -158,13 +157,10 @@ class View:
 def view_of(observation: Observation) -> View:
     """The server's view of an update."""
     exchange, learner = observation.exchange, observation.learner
-    if exchange.protocol == "fedavg" and not exchange.learning_rate > 0:
-        raise NotApplicable(f"The local learning rate is {exchange.learning_rate}; to read an update it must be known.")
     steps = exchange.steps if exchange.protocol == "fedavg" else 1
-    scale = -1 / (exchange.learning_rate * steps) if exchange.protocol == "fedavg" else 1.0
     update = {name: value.double() for name, value in observation.update.items()}
     parameters = {name: value.double() for name, value in observation.parameters.items()}
-    gradient = {name: value * scale for name, value in update.items()}
+    gradient, scale = gradient_of(observation)
     layers = usable_layers(learner, observation.layout.width)
     if not any(layer.entrance for layer in layers):
         layers = ()

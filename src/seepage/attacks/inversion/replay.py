@@ -1,13 +1,12 @@
 r"""The update that rows would have caused, how far it is from the observed one, and the slope of that by the rows.
 
-FedSGD is one gradient, held in factors. FedAvg is a chain of local steps :math:`\theta_{t+1} = \theta_t - \eta
-g(\theta_t, x_t)`. Its slope is found backwards with the adjoint :math:`\lambda`,
+FedSGD is one gradient, held in factors. FedAvg is a chain of local steps :math:`s_{t+1} = f_t(s_t, x_t)` of weights and
+the optimiser's moments. Its slope is found backwards with the adjoint :math:`\lambda`,
 
-.. math:: \lambda_t = \lambda_{t+1} - \eta\, (\partial_\theta g)^\top \lambda_{t+1}, \qquad
-          \partial_{x_t} = -\eta\, (\partial_x g)^\top \lambda_{t+1},
+.. math:: \lambda_t = (\partial_s f_t)^\top \lambda_{t+1}, \qquad \partial_{x_t} = (\partial_x f_t)^\top \lambda_{t+1},
 
-so that one recorded step serves any number of epochs and batches, and only parameters are kept: all of them, or
-only those at every k-th step where memory is short.
+so that one recorded step serves any number of epochs and batches, and only states are kept: all of them, or only those
+at every k-th step where memory is short.
 """
 
 from __future__ import annotations
@@ -38,6 +37,7 @@ from seepage.models import (
 
 Opened = tuple[Tensor, Tensor | None]  # inputs, and labels where they are variables too
 Opener = Callable[[Tensor], Opened]
+State = tuple[Parameters, ...]  # weights, and the moments of the optimiser
 Recorder = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -164,6 +164,7 @@ class _Training:
 
     def __init__(self, problem: Problem, recorder: Recorder) -> None:
         self._problem = problem
+        self._learner = twice_differentiable(problem.scene.learner)
         self._open = recorder(self._opened)
         self._forward = recorder(self._step)
         self._match = recorder(self._matched)
@@ -184,27 +185,38 @@ class _Training:
             for name, value in parameters.items()
         }
         count, steps = batches.shape[2], exchange.steps
-        size = sum(value.numel() for value in start.values())
+        training = exchange.training
+        held = start if training.proximal else {}
+        knobs = [
+            (torch.tensor(rate, device=x.device), torch.tensor(number + 1.0, device=x.device))
+            for number, rate in enumerate(training.rates(exchange.learning_rate, steps))
+        ]
+        current: State = (start, *training.fresh(start))
+        size = sum(value.numel() for value in start.values()) * len(current)
         stride = 1 if steps * size <= self._problem.kept else math.ceil(math.sqrt(steps))
-        marks: dict[int, Parameters] = {}
-        current = start
+
+        def arguments(number: int) -> tuple[Any, ...]:
+            place = number % count
+            return held, batches[:, :, place], aims[:, :, place], *knobs[number]
+
+        marks: dict[int, State] = {}
         for number in range(steps):
             if number % stride == 0:
                 marks[number] = current
-            current = self._forward(current, batches[:, :, number % count], aims[:, :, number % count])
-        losses, adjoint = self._match(start, current, observed, own, length)
+            current = self._forward(current, *arguments(number))
+        losses, slope = self._match(start, current[0], observed, own, length)
+        adjoint: State = (slope, *training.fresh(slope))
         slopes = torch.zeros_like(batches)
         aim_slopes = torch.zeros_like(aims) if aims.is_floating_point() else None
         for begin in reversed(range(0, steps, stride)):
             chain = [marks[begin]]
             for number in range(begin, min(begin + stride, steps) - 1):
-                chain.append(self._forward(chain[-1], batches[:, :, number % count], aims[:, :, number % count]))
+                chain.append(self._forward(chain[-1], *arguments(number)))
             for number in reversed(range(begin, min(begin + stride, steps))):
-                place = number % count
-                adjoint, *found = self._backward(chain.pop(), batches[:, :, place], aims[:, :, place], adjoint)
-                slopes[:, :, place] += found[0]
+                adjoint, *found = self._backward(chain.pop(), *arguments(number), adjoint)
+                slopes[:, :, number % count] += found[0]
                 if aim_slopes is not None:
-                    aim_slopes[:, :, place] += found[1]
+                    aim_slopes[:, :, number % count] += found[1]
         extra = (aim_slopes.flatten(2, 3),) if aim_slopes is not None else ()
         penalty, slope = self._close(x, labels, parameters, slopes.flatten(2, 3), *extra)
         return losses + penalty, slope
@@ -216,15 +228,17 @@ class _Training:
         sets = inputs.shape[2] // labels.shape[1]
         return inputs, labels.repeat(1, sets)[:, None].expand(-1, inputs.shape[1], -1).contiguous()
 
-    def _step(self, parameters: Parameters, x: Tensor, y: Tensor) -> Parameters:
-        learner, rate = self._problem.scene.learner, self._problem.scene.exchange.learning_rate
+    def _one(
+        self, state: State, held: Parameters, x: Tensor, y: Tensor, rate: Tensor, number: Tensor
+    ) -> tuple[Parameters, ...]:
+        """One local step of one run."""
+        slope = self._learner.gradient(state[0], x, y)
+        weights, moments = self._problem.scene.exchange.training.step(state[0], slope, state[1:], held, rate, number)
+        return weights, *moments
 
-        def one(parameters: Parameters, x: Tensor, y: Tensor) -> Parameters:
-            slope = learner.gradient(parameters, x, y)
-            return {name: value - rate * slope[name] for name, value in parameters.items()}
-
-        trained: Parameters = _of_runs(learner.mapped(one), parameters, x, y)
-        return trained
+    def _step(self, state: State, *arguments: Any) -> State:
+        stepped: State = _of_runs(self._learner.mapped(self._one, _axes(state, *arguments)), state, *arguments)
+        return stepped
 
     def _matched(
         self, start: Parameters, end: Parameters, observed: Parameters, own: Tensor, length: Tensor
@@ -233,19 +247,15 @@ class _Training:
         losses, _, slopes = self._problem.matched({}, change, observed, own, length)
         return losses, slopes
 
-    def _adjoint(self, parameters: Parameters, x: Tensor, y: Tensor, adjoint: Parameters) -> Any:
-        learner, rate = self._problem.scene.learner, self._problem.scene.exchange.learning_rate
-
-        def one(parameters: Parameters, x: Tensor, y: Tensor, adjoint: Parameters) -> Any:
+    def _adjoint(self, state: State, *arguments: Any) -> Any:
+        def one(
+            state: State, held: Parameters, x: Tensor, y: Tensor, rate: Tensor, number: Tensor, adjoint: State
+        ) -> Any:
             if y.is_floating_point():
-                _, back = pullback(learner.gradient, parameters, x, y)
-                by_parameters, by_x, by_y = back(adjoint)
-                return _against(adjoint, by_parameters, rate), -rate * by_x, -rate * by_y
-            _, back = pullback(lambda parameters, x: learner.gradient(parameters, x, y), parameters, x)
-            by_parameters, by_x = back(adjoint)
-            return _against(adjoint, by_parameters, rate), -rate * by_x
+                return pullback(lambda s, x, y: self._one(s, held, x, y, rate, number), state, x, y)[1](adjoint)
+            return pullback(lambda s, x: self._one(s, held, x, y, rate, number), state, x)[1](adjoint)
 
-        return _of_runs(learner.mapped(one), parameters, x, y, adjoint)
+        return _of_runs(self._learner.mapped(one, _axes(state, *arguments)), state, *arguments)
 
     def _closed(self, x: Tensor, labels: Tensor, parameters: Parameters, slope: Tensor, *aims: Tensor) -> Any:
         problem = self._problem
@@ -262,18 +272,21 @@ class _Training:
         return simulated[1], back(cotangents)[0]
 
 
-def _against(adjoint: Parameters, slope: Parameters, rate: float) -> Parameters:
-    return {name: value - rate * slope[name] for name, value in adjoint.items()}
+def _axes(*arguments: Any) -> tuple[int | None, ...]:
+    """Which arguments have an axis of runs: lone numbers and what is empty have none."""
+    return tuple(0 if (each.dim() if isinstance(each, Tensor) else len(each)) else None for each in arguments)
 
 
 def _of_runs(function: Callable[..., Any], *arguments: Any) -> Any:
-    """A function over one axis of runs, for arguments over (observations, runs)."""
-    first = next(iter(arguments[0].values()))
+    """A function over one axis of runs, for arguments over (observations, runs); lone numbers stay as they are."""
+    first = next(iter(arguments[0][0].values()))
     shape = (first.shape[0], first.shape[1])
 
     def flat(tree: Any) -> Any:
         if isinstance(tree, Tensor):
-            return tree.flatten(0, 1)
-        return {name: value.flatten(0, 1) for name, value in tree.items()}
+            return tree.flatten(0, 1) if tree.dim() else tree
+        if isinstance(tree, dict):
+            return {name: flat(value) for name, value in tree.items()}
+        return tuple(flat(value) for value in tree)
 
     return unflattened(function(*(flat(argument) for argument in arguments)), shape)

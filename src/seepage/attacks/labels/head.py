@@ -22,11 +22,11 @@ from functools import lru_cache
 import torch
 from torch import Tensor, nn
 
+from seepage._core import NotApplicable
 from seepage.models import Learner, Parameters
-from seepage.observation import Observation
+from seepage.observation import Observation, gradient_of
 
 USELESS = "The update is zero or holds NaN or infinity."
-NO_STEPS = "The round has no local steps or a learning rate of 0, so the change says nothing."
 NO_HEAD = "The model does not end in a linear layer, where labels could be read."
 SILENT = "The gradient of the last layer is zero: the model is certain, or the layer was not sent."
 NOT_CLASSES = "The target is a number, not a class; use the restorer for regression."
@@ -89,18 +89,17 @@ class Head:
 def read_head(observation: Observation) -> Head | str:
     """The last layer, or one sentence that says why it cannot be read.
 
-    For FedAvg the change divided by ``-learning_rate * steps`` stands for the gradient. It is the gradient after one
-    step, and a mean over a moving model after more, for which the model :func:`midway` stands.
+    For FedAvg the change stands for the gradient, divided by what the local steps make of one
+    (``observation/gradient.py``). It is the gradient after one step, and a mean over a moving model after more, for
+    which the model :func:`midway` stands.
     """
     if not observation.finite:
         return USELESS
     exchange, learner = observation.exchange, observation.learner
-    scale = 1.0
-    if exchange.protocol == "fedavg":
-        rate = exchange.learning_rate * exchange.steps
-        if rate <= 0:
-            return NO_STEPS
-        scale = -1.0 / rate
+    try:
+        gradient, _ = gradient_of(observation)
+    except NotApplicable as error:
+        return str(error)
     name = output_layer(learner, observation.layout.width)
     if name is None:
         return NO_HEAD
@@ -108,7 +107,7 @@ def read_head(observation: Observation) -> Head | str:
 
     def both(part: str) -> tuple[Tensor, Tensor] | tuple[None, None]:
         value = parameters.get(prefix + part)
-        return (None, None) if value is None else (value.double(), observation.update[prefix + part].double() * scale)
+        return (None, None) if value is None else (value.double(), gradient[prefix + part])
 
     (weight, weight_gradient), (bias, bias_gradient) = both("weight"), both("bias")
     if weight is None or weight_gradient is None:

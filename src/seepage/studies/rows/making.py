@@ -17,7 +17,7 @@ from seepage.federation import (
     simulate,
 )
 from seepage.metrics import Reference
-from seepage.models import Learner
+from seepage.models import Learner, LocalTraining
 from seepage.observation import Knowledge
 from seepage.plans import registry
 from seepage.studies.parts import make_parts
@@ -70,6 +70,8 @@ def make_protocol(settings: RowsSettings, batch_size: int) -> FederatedProtocol:
             exposure=exposure,
             schedule=make_schedule(settings),
             fixed_batch=settings.fixed_batch,
+            participation=settings.participation,
+            server=registry.make("server", settings.server, "rows"),
         )
     return FedAvg(
         batch_size=batch_size,
@@ -81,6 +83,19 @@ def make_protocol(settings: RowsSettings, batch_size: int) -> FederatedProtocol:
         exposure=exposure,
         schedule=make_schedule(settings),
         fixed_batch=settings.fixed_batch,
+        training=make_training(settings),
+        participation=settings.participation,
+        server=registry.make("server", settings.server, "rows"),
+    )
+
+
+def make_training(settings: RowsSettings) -> LocalTraining:
+    """How clients take their local steps."""
+    return LocalTraining(
+        optimiser=registry.make("optimiser", settings.optimiser, "rows"),
+        schedule=settings.rate_schedule,
+        clip=settings.clip_norm,
+        proximal=settings.proximal,
     )
 
 
@@ -96,7 +111,22 @@ def knowledge_of(settings: RowsSettings) -> Knowledge:
 
 def model_of(source: Source, settings: RowsSettings, model: str, seed: int) -> tuple[Encoder, Learner]:
     """The encoder and a freshly drawn model."""
-    return make_parts(source, settings, model, study="rows", seed=seed, standardise_onehot=settings.standardise_onehot)
+    return make_parts(
+        source,
+        settings,
+        model,
+        study="rows",
+        seed=seed,
+        standardise_onehot=settings.standardise_onehot,
+        batch_statistics=settings.batch_norm == "training",
+    )
+
+
+def check_defense(source: Source, settings: RowsSettings, model: str, defense: str) -> None:
+    """A sentence if a defence cannot be, or not beside this model."""
+    made = registry.make("defence", defense, "rows")
+    if settings.batch_norm == "training":  # the only thing of a model that a defence cannot stand
+        made.gradients(model_of(source, settings, model, seed=0)[1])
 
 
 def train(

@@ -12,6 +12,7 @@ from seepage.attacks import RowsAttack
 from seepage.data.source import Source
 from seepage.defenses import Defense
 from seepage.federation import Trace
+from seepage.federation.exposure import participants
 from seepage.metrics import Evaluator
 from seepage.plans import registry
 from seepage.results import RowsCell
@@ -127,7 +128,7 @@ def repeats(source: Source, settings: RowsSettings) -> int:
     clients = settings.client_count
     if settings.partition == "column":
         clients = len(make_partition(settings)(source.table, Streams(settings.seed).numpy("count")))
-    return -(-settings.trials // clients)
+    return -(-settings.trials // participants(clients, settings.participation))
 
 
 def _attacked_points(traces: Sequence[Trace], settings: RowsSettings) -> dict[str, list[AttackedUpdate]]:
@@ -150,11 +151,11 @@ def _point_names(traces: Sequence[Trace]) -> list[str]:
 
 def _targets(traces: Sequence[Trace], name: str) -> list[AttackedUpdate]:
     return [
-        AttackedUpdate(repeat, client, point, point.observations[client], point.truths[client])
+        AttackedUpdate(repeat, client, point, observation, truth)
         for repeat, trace in enumerate(traces)
         for point in trace.points
         if point.moment.name == name
-        for client in range(len(point.observations))
+        for client, observation, truth in zip(point.clients, point.observations, point.truths, strict=True)
     ]
 
 

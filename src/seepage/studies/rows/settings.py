@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from seepage._core import InputError
 from seepage._core.option import MAIN, Option
@@ -24,8 +25,14 @@ from seepage.studies.common import (
     Reveal,
     Seed,
 )
+from seepage.studies.rows.scenarios import Scenario, with_scenario
 
+_FEDAVG = (
+    "local_rows", "local_batches", "local_epochs", "local_order", "only_local_rows",
+    "optimiser", "rate_schedule", "clip_norm", "proximal",
+)  # fmt: skip
 Protocol = Literal["fedsgd", "fedavg"]
+RateSchedule = Literal["constant", "linear", "cosine"]
 PartitionName = Literal["iid", "dirichlet", "quantity", "column"]
 
 
@@ -42,6 +49,14 @@ class RowsSettings(Settings):
     until there are enough.
     """
 
+    scenario: Annotated[
+        Scenario,
+        Option(
+            help="What federations of a kind really do: worst_case (one small batch an update), cross_silo (a few "
+            "hospitals, all rows, Adam) or cross_device (many clients, tens of rows). Options change it one by one.",
+            group=MAIN,
+        ),
+    ] = "worst_case"
     protocol: Annotated[Protocol, Option(help="fedsgd or fedavg.", group=MAIN)] = "fedsgd"
     models: Models = ("mlp",)
     defenses: Defenses = ("none",)
@@ -144,6 +159,50 @@ class RowsSettings(Settings):
             help="fedavg: a client has no rows beside its local ones, so its scaling is of these alone.", group=LEARNING
         ),
     ] = False
+    optimiser: Annotated[
+        str,
+        Option(
+            help="fedavg: of the local steps (see `seepage optimisers list`), such as sgd:momentum=0.9, adam or adamw.",
+            group=LEARNING,
+            part="optimiser",
+        ),
+    ] = "sgd"
+    rate_schedule: Annotated[
+        RateSchedule,
+        Option(
+            help="fedavg: how the learning rate falls over the local steps of a round: constant, linear or cosine.",
+            group=LEARNING,
+        ),
+    ] = "constant"
+    clip_norm: Annotated[
+        float,
+        Field(ge=0, le=MOST),
+        Option(help="fedavg: the longest that a batch's gradient may be; 0 for any length.", group=LEARNING),
+    ] = 0.0
+    proximal: Annotated[
+        float,
+        Field(ge=0, le=MOST),
+        Option(help="fedavg: FedProx's mu, which holds weights at those that were sent out.", group=LEARNING),
+    ] = 0.0
+    participation: Annotated[
+        float, Field(gt=0, le=1), Option(help="Share of the clients that take part in a round.", group=LEARNING)
+    ] = 1.0
+    server: Annotated[
+        str,
+        Option(
+            help="What the server does with the mean (see `seepage servers list`): mean, fedavgm, fedadam or fedyogi.",
+            group=LEARNING,
+            part="server",
+        ),
+    ] = "mean"
+    batch_norm: Annotated[
+        Literal["stored", "training"],
+        Option(
+            help="BatchNorm uses its stored statistics, which stay; or is in training mode: a batch's own, and the "
+            "running ones are sent.",
+            group=LEARNING,
+        ),
+    ] = "stored"
     fixed_batch: Annotated[
         bool, Option(help="Attack the same batch of each client at every point.", group=LEARNING)
     ] = False
@@ -157,10 +216,15 @@ class RowsSettings(Settings):
         bool, Option(help="Standardise one-hot inputs too, as TabLeak does.", group=LEARNING)
     ] = False
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_scenario(cls, values: Any) -> Any:
+        return with_scenario(values) if isinstance(values, Mapping) else values
+
     def belongs(self) -> None:
         """Options that would have no effect are mistakes."""
         if self.protocol == "fedsgd":
-            for name in ("local_rows", "local_batches", "local_epochs", "local_order", "only_local_rows"):
+            for name in _FEDAVG:
                 if getattr(self, name) != type(self).model_fields[name].default:
                     raise InputError(f"The setting {name!r} belongs to the protocol fedavg; this is fedsgd.")
         if self.only_local_rows and self.local_rows == "all":

@@ -20,7 +20,7 @@ from seepage.studies.parts import check_model
 from seepage.studies.rows.cost import attack_cost, first_update, round_seconds
 from seepage.studies.rows.explain import explain, ranks_of
 from seepage.studies.rows.load import load_of
-from seepage.studies.rows.making import is_exposure
+from seepage.studies.rows.making import check_defense, is_exposure
 from seepage.studies.rows.running import RowsChoice, repeats, rounds_of, run_choice
 from seepage.studies.rows.settings import RowsSettings
 from seepage.studies.strength import with_strength
@@ -54,8 +54,8 @@ class Rows:
         return settings.model_dump(mode="json", exclude={"models", "defenses", "batch_sizes"})
 
     def check(self, source: Source, settings: RowsSettings, choice: RowsChoice) -> None:
-        check_model(source, settings, choice.model, study="rows")
-        registry.make("defence", choice.defense, "rows")
+        check_model(source, settings, choice.model, study="rows", batch_statistics=settings.batch_norm == "training")
+        check_defense(source, settings, choice.model, choice.defense)
         for name in settings.attacks:
             registry.make("attack", name, "rows", settings.attack_options)
         rounds_of(source, settings, choice.batch_size)
