@@ -14,8 +14,8 @@ from seepage.plans.registry import KINDS, parts_of
 from seepage.studies import SETTINGS
 
 COMMANDS = {
-    "attack": "attacks", "defence": "defenses", "model": "models", "optimiser": "optimisers", "server": "servers", "reader": "readers", "loss": "losses",
-    "design": "designs",
+    "attack": "attacks", "defence": "defenses", "model": "models", "optimiser": "optimisers", "server": "servers",
+    "reader": "readers", "loss": "losses", "design": "designs",
 }  # fmt: skip
 
 

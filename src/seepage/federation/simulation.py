@@ -110,8 +110,8 @@ def simulate(
     """Train until the exposure target and record the attacked rounds.
 
     Attacked updates are those the clients sent, before the server averaged them: a defence has acted on them, and the
-    server has nothing better to average. Validation is measured at every
-    attack point and once per exposure; the test scores are those of the parameters with the lowest validation loss.
+    server has nothing better to average. Validation is measured at every attack point and once per exposure; the test
+    scores are those of the parameters with the lowest validation loss.
     """
     clock = protocol.clock(population.sizes)
     total = clock.rounds_until(protocol.exposure)
@@ -145,8 +145,7 @@ def simulate(
                 # The model that is attacked has seen the rounds before this one.
                 behind = clock.exposures(number - 1)
                 scores = best.offer(parameters, Moment(name="", round=number - 1, exposures=behind))
-                # Exposure counts the work behind the attacked update; the first update is exposure 0 (the profiling
-                # study).
+                # The work behind the attacked update; the first update is exposure 0 (the profiling study).
                 seen = clock.exposures(number) if number > 1 else behind
                 for name in attacked[number]:
                     moment = Moment(name=name, round=number, exposures=seen)

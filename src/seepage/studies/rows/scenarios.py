@@ -10,11 +10,11 @@ batches of ten, SGD).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 Scenario = Literal["worst_case", "cross_silo", "cross_device"]
 
-SCENARIOS: dict[str, dict[str, Any]] = {
+SCENARIOS: dict[str, dict[str, object]] = {
     "worst_case": {},  # one small batch behind every update, plain descent: what is there without asking
     "cross_silo": {
         "protocol": "fedavg",
@@ -43,7 +43,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
 assert set(SCENARIOS) == set(get_args(Scenario))
 
 
-def with_scenario(values: Mapping[str, Any]) -> dict[str, Any]:
+def with_scenario(values: Mapping[str, object]) -> dict[str, object]:
     """Settings with what their scenario adds; what was said stays."""
     name = values.get("scenario", "worst_case")
     return {**SCENARIOS.get(name, {}), **values} if isinstance(name, str) else dict(values)

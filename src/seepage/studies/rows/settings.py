@@ -57,7 +57,7 @@ class RowsSettings(Settings):
             group=MAIN,
         ),
     ] = "worst_case"
-    protocol: Annotated[Protocol, Option(help="fedsgd or fedavg.", group=MAIN)] = "fedsgd"
+    protocol: Annotated[Protocol, Option(help="fedsgd or fedavg.", group=LEARNING)] = "fedsgd"
     models: Models = ("mlp",)
     defenses: Defenses = ("none",)
     batch_sizes: BatchSizes = (8,)
@@ -218,7 +218,7 @@ class RowsSettings(Settings):
 
     @model_validator(mode="before")
     @classmethod
-    def _of_scenario(cls, values: Any) -> Any:
+    def _of_scenario(cls, values: object) -> object:
         return with_scenario(values) if isinstance(values, Mapping) else values
 
     def belongs(self) -> None:
