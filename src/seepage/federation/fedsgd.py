@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 import torch
 from torch import Tensor
-from torch.func import vmap
 
 from seepage._core import InputError
 from seepage.defenses import Defense
