@@ -11,6 +11,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
+from seepage._core import NotApplicable
 from seepage.attacks.exact.span import ROUNDING, Span, span_of
 from seepage.models import Learner, Parameters, factored_gradient, layer_inputs, linear_calls, parameter_name
 from seepage.observation import Observation, Space, gradient_of
