@@ -165,6 +165,7 @@ _TRIAL = {
     "rows": ("attacked batch", "attacked batches"),
     "vertical": ("recovery", "recoveries"),
     "training": ("run",),
+    "updates": ("update",),
     "property": ("model",),
 }
 

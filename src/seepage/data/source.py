@@ -14,6 +14,7 @@ import polars as pl
 
 from seepage._core import InputError, unknown_name
 from seepage._core.errors import FetchError
+from seepage._core.paths import user_path
 from seepage.data import Dropped, Schema, Splits, Table, Target, infer_schema, split, split_by_group
 from seepage.data.infer import as_text, column_of_kind, infer_inputs
 from seepage.data.overview import Overview, overview_of
@@ -131,6 +132,14 @@ def _own_source(request: Request) -> tuple[Source, OwnTable]:
     )  # fmt: skip
     groups = own.plainly(group).filter(labelled).to_numpy() if group else None
     return Source(name=own.name, table=table, groups=groups, group=group or "", overview=seen), own
+
+
+def table_under(data: str | Path, schema: Schema) -> Table:
+    """The rows of a file under a schema that is known already."""
+    path = there(user_path(data))
+    said = {each.name: each.read_as for each in schema.columns if each.read_as}
+    own = fitted(open_own(path, said), schema, said)
+    return Table.from_frame(own.frame, schema)
 
 
 def look_at(request: Request) -> tuple[Overview, pl.DataFrame]:

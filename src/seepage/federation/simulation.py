@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from seepage._core import Progress, Streams, silent
+from seepage.data import Encoder, Statistics
 from seepage.defenses import Defense, Privacy, Undefended
 from seepage.federation.exposure import FINAL, Clock, Schedule, participants
 from seepage.federation.fedsgd import Computation, apart, sum_over
@@ -150,7 +151,7 @@ def simulate(
                 for name in attacked[number]:
                     moment = Moment(name=name, round=number, exposures=seen)
                     trained = Moment(name=name, round=number - 1, exposures=behind)
-                    point = _attack_point(protocol, population, knowledge, moment, parameters, shown, secret)
+                    point = attack_point(protocol, population, knowledge, moment, parameters, shown, secret)
                     points.append(replace(point, trained=trained, validation=dict(scores)))
             weights = [plans[client].size for group in sent.groups for client in group]
             parameters, memory = _next_model(protocol, population.learner, parameters, sent, weights, memory)
@@ -190,17 +191,27 @@ def _next_model(
 
 def known_space(population: Population, knowledge: Knowledge) -> Space:
     """The input space as far as this adversary knows it."""
-    layout, columns = population.encoder.layout, population.encoder.schema.numeric
+    return space_of(population.encoder, population.pooled, knowledge)
+
+
+def space_of(encoder: Encoder, shared: Statistics | None, knowledge: Knowledge) -> Space:
+    """The input space of an encoder as far as an adversary knows it.
+
+    Args:
+        shared: the statistics with which all clients scale, if the adversary may know them.
+    """
+    columns = encoder.schema.numeric
     known: dict[str, Tensor] = {}
     if knowledge.statistics:
-        known["shift"] = torch.from_numpy(population.pooled.shift).float()
-        known["scale"] = torch.from_numpy(population.pooled.scale).float()
+        assert shared is not None
+        known["shift"] = torch.from_numpy(shared.shift).float()
+        known["scale"] = torch.from_numpy(shared.scale).float()
     if knowledge.ranges:
         known["low"] = torch.tensor([column.low for column in columns])
         known["high"] = torch.tensor([column.high for column in columns])
     if knowledge.ranges or knowledge.whole:
         known["integers"] = torch.tensor([column.integer for column in columns], dtype=torch.bool)
-    return Space(layout=layout, standardised=population.encoder.standardise_onehot, **known)
+    return Space(layout=encoder.layout, standardised=encoder.standardise_onehot, **known)
 
 
 def _privacy(
@@ -242,7 +253,7 @@ class _Best:
         return utility(self._learner, parameters, *rows, target_scale=self._population.target_scale)
 
 
-def _attack_point(
+def attack_point(
     protocol: FederatedProtocol,
     population: Population,
     knowledge: Knowledge,
@@ -251,6 +262,7 @@ def _attack_point(
     shown: Round,
     plans: Plans,
 ) -> AttackPoint:
+    """What the server saw of all clients in one round, and what was true."""
     observations, truths = [], []
     space = known_space(population, knowledge)
     weights, buffers = apart(population.learner, parameters)

@@ -5,10 +5,12 @@ from seepage.metrics.matching import MATCHINGS, l1_cost, match_rows
 from seepage.metrics.parties import ColumnsRead, binary_found, columns_read, label_leak_auc, psnr, psnr_of_tiles
 from seepage.metrics.reconstruction import TOLERANCE, Evaluator, aligned
 from seepage.metrics.reference import Reference
+from seepage.metrics.untold import Calibration, untold_measures
 
 __all__ = [
     "MATCHINGS",
     "TOLERANCE",
+    "Calibration",
     "ColumnsRead",
     "Evaluator",
     "Quality",
@@ -23,4 +25,5 @@ __all__ = [
     "mean_quality",
     "psnr",
     "psnr_of_tiles",
+    "untold_measures",
 ]

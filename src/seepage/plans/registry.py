@@ -83,9 +83,13 @@ def _as_part(found: Any, name: str, origin: str) -> Part:
     return Part(name=name, make=make, about=text.strip().partition("\n")[0], works_on=works_on, origin=origin)
 
 
+# Updates that were captured are attacked by what attacks simulated ones.
+LIKE = {"updates": "rows"}
+
+
 def parts_of(kind: str, study: str | None = None) -> list[Part]:
     """All parts of a kind, or those that work in one study."""
-    shelf = _shelf(kind)
+    shelf, study = _shelf(kind), LIKE.get(study or "", study)
     return [part for part in (*shelf.parts, *shelf.handed.values()) if study is None or study in part.works_on]
 
 
@@ -96,6 +100,7 @@ def broken_parts(kind: str) -> Mapping[str, str]:
 
 def find(kind: str, name: str, study: str) -> Part:
     """The part of this name that works in this study."""
+    study = LIKE.get(study, study)
     if ":" in name:
         part = _pointed_at(kind, name)
         if study not in part.works_on:
@@ -155,7 +160,7 @@ def written_out(kind: str, asked: Any, study: str) -> str:
         raise InputError(f"A {kind} is a {type(asked).__name__}, which has no method {METHODS[kind]!r}.")
     name = _name_of(asked)
     part = _as_part(asked, name, "this program")
-    _shelf(kind).handed[name] = Part(**{**vars(part), "make": lambda: asked, "works_on": (study,)})
+    _shelf(kind).handed[name] = Part(**{**vars(part), "make": lambda: asked, "works_on": (LIKE.get(study, study),)})
     return ":".join([name, *(f"{option}={written(value)}" for option, value in options_of(asked).items())])
 
 

@@ -13,6 +13,7 @@ _READ = {"accuracy": "cells read", "exact": "rows read exactly", "emr": "rows re
 _NAMES = {
     "rows": _READ,
     "vertical": _READ,
+    "updates": _READ | {"certified": "rows proven", "expected": "cells right, by the simulation"},
     "property": {"accuracy": "ranges named rightly", "mse": "squared error, in ranges"},
     "training": {
         "f1": "F1, rows the encoder never saw",

@@ -13,6 +13,7 @@ _TITLES = {
     "vertical": "Leakage audit of {}, vertical learning",
     "property": "Property inference on {}",
     "training": "Vertical training of {}",
+    "updates": "Leakage audit of the captured updates {}",
 }
 
 

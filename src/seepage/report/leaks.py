@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,15 +12,17 @@ from seepage.report.words import SPACE, count, percent
 from seepage.results import BASELINES, Interval
 from seepage.results.cells import Coordinate
 from seepage.results.rows import RowsResult, RowsSummary
+from seepage.results.updates import UpdatesResult, UpdatesSummary
 from seepage.results.vertical import VerticalResult, VerticalSummary
 
-ReadRows = RowsSummary | VerticalSummary
-ReadResult = RowsResult | VerticalResult
+ReadRows = RowsSummary | VerticalSummary | UpdatesSummary
+ReadResult = RowsResult | VerticalResult | UpdatesResult
 
 # What a guess is made from. In vertical learning there are no clients: it is the aligned rows themselves.
 _GUESSES = {
     "rows": {"prior": "the clients' own averages", "marginal": "the columns of the whole data set"},
     "vertical": {"prior": "the averages of these rows", "marginal": "the columns of these rows"},
+    "updates": {"prior": "the client's own averages", "marginal": "the columns of a table like it"},
 }
 _SERVER_SEES = {"fedsgd", "fedavg"}
 
@@ -99,13 +101,24 @@ class Leak:
 
 def leaks_of(summary: ReadRows) -> tuple[Leak, ...]:
     """Every tested setting, numbered in the order of the summary and named by what differs."""
-    cells: tuple[ReadResult, ...] = summary.cells
+    # What was read of captured updates is nobody's to compare, unless the rows were given.
+    cells: list[ReadResult] = [each for each in summary.cells if not isinstance(each, UpdatesResult) or each.with_truth]
     places = [cell.place for cell in cells]
     names = words.varying(places, otherwise=("batch_size", "attack"))
     return tuple(
         Leak(number=number, label=words.label(place, names), place=place, result=cell)
         for number, (place, cell) in enumerate(zip(places, cells, strict=True), start=1)
     )
+
+
+def with_truth(view: Callable[[ReadRows], object | None]) -> Callable[[ReadRows], object | None]:
+    """A view that has nothing to say of captured updates whose rows nobody knows."""
+
+    def known(summary: ReadRows) -> object | None:
+        untold = isinstance(summary, UpdatesSummary) and not any(c.captured and c.with_truth for c in summary.cells)
+        return None if untold else view(summary)
+
+    return known
 
 
 def worst_of(leaks: Sequence[Leak]) -> Leak | None:

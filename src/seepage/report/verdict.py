@@ -17,6 +17,7 @@ MISSES = 0.05
 TRIALS = {
     "rows": ("attack", "attacks"),
     "vertical": ("attack", "attacks"),
+    "updates": ("attack", "attacks"),
     "property": ("reading", "readings"),
     "training": ("training", "trainings"),
 }

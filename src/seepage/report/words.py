@@ -175,6 +175,8 @@ _IN_WORDS: dict[str, Callable[[Coordinate], str]] = {
     "dataset": str,
     "property_text": lambda value: f"rows with {value}",
     "observed": str,
+    "sender": str,
+    "rounds": lambda value: f"round{SPACE}{value}",
     "protocol": str,
     "model": lambda value: spec(str(value)),
     "people": lambda value: f"{count(float(value))}{SPACE}rows",
@@ -189,6 +191,7 @@ _IN_WORDS: dict[str, Callable[[Coordinate], str]] = {
     "reader": lambda value: f"reader {spec(str(value))}",
     "hierarchy": lambda value: f"in two steps, {value}" if value else "in one step",
     "learning_rate": lambda value: f"learning rate {value}",
+    "origin": str,
     "variant": lambda value: str(value) or "as given",
 }
 

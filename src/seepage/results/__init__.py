@@ -1,7 +1,16 @@
 """What came out: records, the run folder, the summary. No torch in this room."""
 
 from seepage.results.buckets import BUCKETS, Bucket, Kind, places
-from seepage.results.cells import CELLS, Cell, PropertyCell, RowsCell, TrainingCell, VerticalCell, coordinates
+from seepage.results.cells import (
+    CELLS,
+    Cell,
+    PropertyCell,
+    RowsCell,
+    TrainingCell,
+    UpdatesCell,
+    VerticalCell,
+    coordinates,
+)
 from seepage.results.interval import Interval, bootstrap
 from seepage.results.reading import parse_summary, read_summary
 from seepage.results.record import (
@@ -45,6 +54,7 @@ __all__ = [
     "TaskDone",
     "TrainingCell",
     "Trials",
+    "UpdatesCell",
     "VerticalCell",
     "bootstrap",
     "by_rule",

@@ -13,6 +13,7 @@ from seepage.results.rows import RowsSummary, rows_results
 from seepage.results.summary import Summary
 from seepage.results.training import TrainingSummary, training_result
 from seepage.results.trials import Trials
+from seepage.results.updates import UpdatesSummary, updates_results
 from seepage.results.vertical import VerticalSummary, vertical_results
 
 S = TypeVar("S", bound=Summary)
@@ -54,6 +55,14 @@ def _vertical(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed)
     }
 
 
+def _updates(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) -> dict[str, object]:
+    return {
+        "cells": [cell for trials, columns in parts for cell in updates_results(trials, columns)],
+        "updates": facts.get("updates", ()),
+        "revealed": revealed,
+    }
+
+
 def _property(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) -> dict[str, object]:
     models = {tuple(str(entry.get(name, "")) for name in _MODELS): entry for entry in facts.get("models", ())}
     return {
@@ -77,4 +86,5 @@ _FIELDS: dict[type[Summary], Callable[[Sequence[TrialsOf], FactsByKind, Revealed
     VerticalSummary: _vertical,
     PropertySummary: _property,
     TrainingSummary: _training,
+    UpdatesSummary: _updates,
 }

@@ -119,9 +119,30 @@ class TrainingCell:
         return _short(self)
 
 
-CELLS: dict[str, type[RowsCell] | type[VerticalCell] | type[PropertyCell] | type[TrainingCell]] = {
+@dataclass(frozen=True, kw_only=True, order=True)
+class UpdatesCell:
+    """Captured updates of one client, or simulated ones of the same shape, attacked by one attack."""
+
+    study: ClassVar[str] = "updates"
+    dataset: str
+    sender: str  # the client's hashed name
+    rounds: str
+    protocol: str
+    model: str
+    batch_size: int
+    attack: str
+    origin: str = "captured"  # or simulated
+    variant: str = ""
+
+    @property
+    def id(self) -> str:
+        return _short(self)
+
+
+CELLS: dict[str, type[RowsCell] | type[VerticalCell] | type[PropertyCell] | type[TrainingCell] | type[UpdatesCell]] = {
     "rows": RowsCell,
     "vertical": VerticalCell,
     "property": PropertyCell,
     "training": TrainingCell,
+    "updates": UpdatesCell,
 }

@@ -16,6 +16,7 @@ from seepage.results.rows import RowsSummary
 from seepage.results.store import STORE_VERSION, Run
 from seepage.results.summary import SCHEMA_VERSION, Summary
 from seepage.results.training import TrainingSummary
+from seepage.results.updates import UpdatesSummary
 from seepage.results.vertical import VerticalSummary
 
 SUMMARIES: dict[str, type[Summary]] = {
@@ -23,6 +24,7 @@ SUMMARIES: dict[str, type[Summary]] = {
     "property": PropertySummary,
     "vertical": VerticalSummary,
     "training": TrainingSummary,
+    "updates": UpdatesSummary,
 }
 
 

@@ -25,6 +25,7 @@ HEADLINE = {
     "vertical": ("accuracy", "exact", "emr"),
     "property": ("accuracy", "mse"),
     "training": ("f1", "f1_published", "roc_auc", "gain"),
+    "updates": ("accuracy", "exact", "emr", "certified", "expected"),
 }
 
 

@@ -27,7 +27,7 @@ from seepage.runs.gathering import gather, outline_of
 from seepage.runs.identity import told_if_others, versions
 from seepage.runs.machine import machine
 from seepage.runs.notebook import progress_here
-from seepage.runs.plan import Plan, make_plan
+from seepage.runs.plan import OPENS, Plan, make_plan
 from seepage.runs.signature import described, with_options
 from seepage.runs.sweep import run_here, run_plan
 from seepage.runs.task import Memory
@@ -219,9 +219,7 @@ def open_sources(plan: Plan) -> list[Opened]:
     found: list[Opened] = []
     named: dict[tuple[str, str, str], str] = {}
     for variant in plan.variants:
-        table = json.dumps(
-            [variant.request.facts, variant.settings.model_dump(mode="json", include={"tables", "key", "guests"})]
-        )
+        table = json.dumps([variant.request.facts, variant.settings.model_dump(mode="json", include=set(OPENS))])
         if table not in opened:
             opened[table] = plan.study.open(variant.request, variant.settings)
         found.append(opened[table])

@@ -38,6 +38,9 @@ from seepage.plans.options import Settings, aliases, checked, foreign_name, opti
 from seepage.studies import SETTINGS, find_study
 from seepage.studies.study import Choice, Study
 
+# Settings that say what is opened, beside the request: the tables of parties, a capture, a truth.
+OPENS = ("tables", "key", "guests", "capture", "truth", "client_rows", "client", "rounds", "statistics")
+
 
 @dataclass(frozen=True, eq=False)
 class Variant:

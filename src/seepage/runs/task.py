@@ -18,7 +18,7 @@ from seepage.plans.options import Settings
 from seepage.results import Cell, Record, Run, TaskDone
 from seepage.runs.identity import versions
 from seepage.runs.machine import machine
-from seepage.runs.plan import Task
+from seepage.runs.plan import OPENS, Task
 from seepage.studies import find_study
 from seepage.studies.study import Opened, Work
 
@@ -193,5 +193,5 @@ def _cached(study: str, request: Request, settings: str) -> Opened:
 def _opened(study: str, request: Request, settings: Settings) -> Opened:
     """The table; a worker that gets several tasks of it opens it once."""
     if request.data is None or isinstance(request.data, str | Path):
-        return _cached(study, request, settings.model_dump_json(include={"tables", "key", "guests"}))
+        return _cached(study, request, settings.model_dump_json(include=set(OPENS)))
     return find_study(study).open(request, settings)

@@ -31,7 +31,8 @@ def _typed(said: BaseModel) -> list[str]:
     for name, field in type(said).model_fields.items():
         value, default = getattr(said, name), field.get_default(call_default_factory=True)
         if value is not None and (default is None or value != default):  # a frame cannot be compared with nothing
-            words += _option(flag_of(name, field), value, off=bool(option_of(field).off))
+            option = option_of(field)
+            words += [str(value)] if option.positional else _option(flag_of(name, field), value, off=bool(option.off))
     return words
 
 

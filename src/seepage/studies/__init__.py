@@ -11,6 +11,7 @@ from seepage.plans.options import Settings
 from seepage.studies.property.settings import PropertySettings
 from seepage.studies.rows.settings import RowsSettings
 from seepage.studies.training.settings import TrainingSettings
+from seepage.studies.updates.settings import UpdatesSettings
 from seepage.studies.vertical.settings import VerticalSettings
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ SETTINGS: Mapping[str, type[Settings]] = {
     "property": PropertySettings,
     "vertical": VerticalSettings,
     "training": TrainingSettings,
+    "updates": UpdatesSettings,
 }
 
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import torch
 
 from seepage.data import Encoder
-from seepage.data.source import Source
 from seepage.models import Architecture
 from seepage.plans import registry
-from seepage.studies.parts import ModelSettings
+from seepage.studies.parts import ModelSettings, Tabled
 
 FLOPS = 5e9  # of small matrices on one core, in a second
 CALL = 4e-5  # seconds of one tensor operation, however small
@@ -49,7 +48,7 @@ class Shape:
         return CALL * PASS * self.tensors + 6 * rows * self.parameters / FLOPS
 
 
-def shape_of(source: Source, settings: ModelSettings, model: str, study: str) -> Shape:
+def shape_of(source: Tabled, settings: ModelSettings, model: str, study: str) -> Shape:
     """The size of a model for a table; torch counts it without taking memory for it."""
     schema = source.table.schema
     architecture: Architecture = registry.make("model", model, study, settings.model_options)

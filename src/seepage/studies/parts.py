@@ -8,10 +8,19 @@ from typing import Any, Protocol
 import torch
 
 from seepage._core import InputError
-from seepage.data import Encoder
-from seepage.data.source import Source
+from seepage.data import Encoder, Table
 from seepage.models import Architecture, Learner, make_learner
 from seepage.plans import registry
+
+
+class Tabled(Protocol):
+    """What has columns: a table, or updates of a model that takes them."""
+
+    @property
+    def table(self) -> Table: ...
+
+    @property
+    def digest(self) -> str: ...
 
 
 class ModelSettings(Protocol):
@@ -28,7 +37,7 @@ class ModelSettings(Protocol):
 
 
 def make_parts(
-    source: Source,
+    source: Tabled,
     settings: ModelSettings,
     model: str,
     *,
@@ -64,7 +73,7 @@ def make_parts(
 
 
 def check_model(
-    source: Source, settings: ModelSettings, model: str, *, study: str, batch_statistics: bool = False
+    source: Tabled, settings: ModelSettings, model: str, *, study: str, batch_statistics: bool = False
 ) -> None:
     """Build a model and try it on a row: options that cannot be are told now.
 
@@ -93,7 +102,7 @@ REMEMBERED = 10_000  # models that were tried
 _tried: dict[tuple[object, ...], None] = {}
 
 
-def _try_model(source: Source, settings: ModelSettings, model: str, *, study: str, batch_statistics: bool) -> None:
+def _try_model(source: Tabled, settings: ModelSettings, model: str, *, study: str, batch_statistics: bool) -> None:
     encoder, learner = make_parts(source, settings, model, study=study, seed=0, batch_statistics=batch_statistics)
     row = torch.zeros(2, encoder.layout.width)
     try:

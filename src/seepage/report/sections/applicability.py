@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from seepage.report import words
 from seepage.report.section import Section
 from seepage.results.rows import Applicability, PartVerdict, RowsSummary
+from seepage.results.updates import UpdatesSummary
 
 MANY = 2  # reasons of more choices than this are folded away; the table of verdicts stays
 _CHOICE = ("dataset", "protocol", "model", "batch_size", "defense", "variant")
@@ -41,7 +42,7 @@ class Possibilities:
         return _BADGES.get(part.verdict, "")
 
 
-def applicability(summary: RowsSummary) -> Possibilities | None:
+def applicability(summary: RowsSummary | UpdatesSummary) -> Possibilities | None:
     """What the summary says can work; None if it says nothing."""
     entries = summary.applicability
     if not entries:
@@ -59,11 +60,11 @@ def _behind(entry: Applicability) -> str:
     return f"{words.plural(entry.rows, 'row')} and {words.plural(entry.steps, 'local step')}"
 
 
-SECTION: Section[RowsSummary] = Section(
+SECTION: Section[RowsSummary | UpdatesSummary] = Section(
     name="applicability",
     title="Which attacks can work here, and why",
     short="What can work",
-    studies=(RowsSummary,),
+    studies=(RowsSummary, UpdatesSummary),
     place=55,
     view=applicability,
 )

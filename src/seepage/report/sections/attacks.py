@@ -9,9 +9,10 @@ from pydantic import JsonValue
 
 from seepage.report import words
 from seepage.report.figure import LABEL_LENGTH, Figure, axis, dots, error_bars, means, named_places, text
-from seepage.report.leaks import Leak, ReadRows, guessed_from, leaks_of
+from seepage.report.leaks import Leak, ReadRows, guessed_from, leaks_of, with_truth
 from seepage.report.section import Section
 from seepage.results.rows import RowsSummary
+from seepage.results.updates import UpdatesSummary
 from seepage.results.vertical import VerticalSummary
 
 _SYMBOLS = {"uniform": "x-thin", "marginal": "square", "prior": "diamond"}
@@ -97,7 +98,7 @@ SECTION: Section[ReadRows] = Section(
     name="attacks",
     title="What each attack read, compared with guessing",
     short="Attacks",
-    studies=(RowsSummary, VerticalSummary),
+    studies=(RowsSummary, VerticalSummary, UpdatesSummary),
     place=20,
-    view=attacks,
+    view=with_truth(attacks),
 )

@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from seepage.report.leaks import Leak, ReadRows, leaks_of
+from seepage.report.leaks import Leak, ReadRows, leaks_of, with_truth
 from seepage.report.section import Section
 from seepage.results.facts import ColumnFacts
 from seepage.results.row_numbers import ColumnNumbers
 from seepage.results.rows import RowsSummary
+from seepage.results.updates import UpdatesSummary
 from seepage.results.vertical import VerticalSummary
 
 BLOCK = 16  # settings of the heat map side by side
@@ -104,7 +105,7 @@ SECTION: Section[ReadRows] = Section(
     name="columns",
     title="Which columns are at risk",
     short="Columns",
-    studies=(RowsSummary, VerticalSummary),
+    studies=(RowsSummary, VerticalSummary, UpdatesSummary),
     place=40,
-    view=columns,
+    view=with_truth(columns),
 )

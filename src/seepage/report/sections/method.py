@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from seepage.report.leaks import ReadRows
+from seepage.report.leaks import ReadRows, with_truth
 from seepage.report.section import Section
 from seepage.report.settings import values_of
 from seepage.results.rows import RowsSummary
+from seepage.results.updates import UpdatesSummary
 from seepage.results.vertical import VerticalSummary
 
 _DEVIATIONS = {
@@ -56,7 +57,7 @@ SECTION: Section[ReadRows] = Section(
     name="method",
     title="How the numbers are made",
     short="Method",
-    studies=(RowsSummary, VerticalSummary),
+    studies=(RowsSummary, VerticalSummary, UpdatesSummary),
     place=90,
-    view=method,
+    view=with_truth(method),
 )

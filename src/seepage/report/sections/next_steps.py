@@ -12,6 +12,7 @@ from seepage.report.level import Level
 from seepage.report.section import Section
 from seepage.report.sections.property_verdict import verdict as property_verdict
 from seepage.report.sections.training_verdict import verdict as training_verdict
+from seepage.report.sections.untold_verdict import untold_verdict
 from seepage.report.sections.verdict import verdict as rows_verdict
 from seepage.report.settings import values_of
 from seepage.report.worth import worthless
@@ -19,6 +20,7 @@ from seepage.results.property import PropertySummary
 from seepage.results.rows import RowsSummary
 from seepage.results.summary import Summary
 from seepage.results.training import TrainingSummary
+from seepage.results.updates import UpdatesSummary
 from seepage.results.vertical import VerticalSummary
 
 FEW = 10  # trials, below which more of them come before anything else
@@ -54,7 +56,9 @@ def _level(summary: Summary) -> Level:
         return property_verdict(summary).level
     if isinstance(summary, TrainingSummary):
         return training_verdict(summary).level
-    assert isinstance(summary, RowsSummary | VerticalSummary)
+    if isinstance(summary, UpdatesSummary) and (untold := untold_verdict(summary)):
+        return untold.level
+    assert isinstance(summary, RowsSummary | VerticalSummary | UpdatesSummary)
     return rows_verdict(summary).level
 
 
@@ -70,6 +74,10 @@ def _unknown(summary: Summary, level: Level) -> list[Step]:
     if level in (Level.INCOMPLETE, Level.NOT_FOUND) and _spent(summary):
         steps.append(
             Step("Give attacks that ran out of their budget more of it: their options are steps and restarts.")
+        )
+    if isinstance(summary, UpdatesSummary) and level in (Level.INCOMPLETE, Level.NOT_MEASURED):
+        steps.append(
+            Step("Have a client audit itself: with the rows behind its update (--truth) what was read is measured.")
         )
     if isinstance(summary, PropertySummary) and level is Level.INCOMPLETE:
         steps.append(Step("Read more target models (--models-per-class): few leave a wide interval."))
@@ -87,7 +95,7 @@ def _learn(summary: Summary) -> list[Step]:
 
 
 def _spent(summary: Summary) -> bool:
-    if not isinstance(summary, RowsSummary | VerticalSummary):
+    if not isinstance(summary, RowsSummary | VerticalSummary | UpdatesSummary):
         return False
     return any(leak.result.outcome == Outcome.BUDGET_SPENT.code for leak in leaks_of(summary))
 
@@ -104,6 +112,13 @@ def _found(summary: Summary, level: Level) -> list[Step]:
         return [
             Step("Do not hand out models whose owners' shares are secret, or balance the rows they are trained on."),
             Step("See what a defence is worth here, and what it costs.", "seepage defenses list"),
+        ]
+    if isinstance(summary, UpdatesSummary):
+        return [
+            Step("Do not send these updates as they are to a party that must not see the rows."),
+            Step(
+                "Simulate the federation with a table like its own, and see which settings stop this.", "seepage audit"
+            ),
         ]
     tested = [spec for spec in values_of(summary, "defenses") if isinstance(spec, list)]
     defended = any(entry != "none" for spec in tested for entry in spec)

@@ -12,6 +12,7 @@ from seepage.report.pictures import drawn_picture, is_picture
 from seepage.report.section import Section
 from seepage.report.words import NOTHING
 from seepage.results.rows import RevealedRow, RowsSummary
+from seepage.results.updates import UpdatesSummary
 from seepage.results.vertical import VerticalSummary
 
 LIMIT = 100
@@ -78,7 +79,7 @@ SECTION: Section[ReadRows] = Section(
     name="revealed",
     title="Revealed rows",
     short="Revealed rows",
-    studies=(RowsSummary, VerticalSummary),
+    studies=(RowsSummary, VerticalSummary, UpdatesSummary),
     place=98,
     view=revealed,
     warning="This file holds private rows. It was written with --reveal. Do not share it; delete it when you are done.",

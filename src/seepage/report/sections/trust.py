@@ -12,6 +12,7 @@ from seepage.report.figure import Figure, axis, dots, error_bars, means, named_p
 from seepage.report.leaks import ReadRows, leaks_of
 from seepage.report.section import Section
 from seepage.results.rows import RowsSummary
+from seepage.results.updates import UpdatesResult, UpdatesSummary
 from seepage.results.vertical import VerticalSummary
 
 
@@ -34,6 +35,7 @@ class Trust:
     groups: tuple[DoubtGroup, ...]
     figures: tuple[Figure, ...]
     settings: tuple[TrustRow, ...]
+    simulated: bool = False
 
 
 def trust(summary: ReadRows) -> Trust | None:
@@ -54,6 +56,7 @@ def trust(summary: ReadRows) -> Trust | None:
         alone=len(leaks) == 1,
         groups=every[worst.number],
         figures=tuple(_figure(group) for group in every[worst.number]),
+        simulated=isinstance(worst.result, UpdatesResult) and not worst.result.captured,
         settings=tuple(TrustRow(leak.number, leak.label, group) for leak in known for group in every[leak.number]),
     )
 
@@ -90,7 +93,7 @@ SECTION: Section[ReadRows] = Section(
     name="trust",
     title="What the attacker can trust without the truth",
     short="Attacker's trust",
-    studies=(RowsSummary, VerticalSummary),
+    studies=(RowsSummary, VerticalSummary, UpdatesSummary),
     place=50,
     view=trust,
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from seepage.report import words
 from seepage.report.choices import MORE_MAY, safest_of
-from seepage.report.leaks import Leak, ReadRows, amount_read, guessed_from, leaks_of, reader_of, worst_of
+from seepage.report.leaks import Leak, ReadRows, amount_read, guessed_from, leaks_of, reader_of, with_truth, worst_of
 from seepage.report.level import Level
 from seepage.report.section import Section
 from seepage.report.verdict import Tile, Verdict, by_chance, gaps, light
@@ -15,6 +15,7 @@ from seepage.report.worth import worthless
 from seepage.results.cells import Coordinate
 from seepage.results.row_numbers import ColumnNumbers
 from seepage.results.rows import RowsSummary
+from seepage.results.updates import UpdatesSummary
 from seepage.results.vertical import VerticalSummary
 
 MEANINGS = {
@@ -47,6 +48,7 @@ def verdict(summary: ReadRows) -> Verdict:
         *(by_chance(levels) if not any(leak.reads_rows for leak in leaks) else ()),  # nobody reads a row by chance
         *_grouped(summary),
         *(worthless(summary) if isinstance(summary, RowsSummary) else ()),
+        *(summary.warnings if isinstance(summary, UpdatesSummary) else ()),
         *gaps(summary),
     ]
     return Verdict(
@@ -111,6 +113,8 @@ def _grouped(summary: ReadRows) -> list[str]:
 
 _DESCRIBED = {
     "dataset": "table {}",
+    "sender": "client {}",
+    "rounds": "round {}",
     "model": "model {}",
     "protocol": "protocol {}",
     "people": "{} aligned rows",
@@ -168,5 +172,10 @@ def _safest(worst: Leak, leaks: Sequence[Leak]) -> list[str]:
 
 
 SECTION: Section[ReadRows] = Section(
-    name="verdict", title="Verdict", short="Verdict", studies=(RowsSummary, VerticalSummary), place=10, view=verdict
+    name="verdict",
+    title="Verdict",
+    short="Verdict",
+    studies=(RowsSummary, VerticalSummary, UpdatesSummary),
+    place=10,
+    view=with_truth(verdict),
 )

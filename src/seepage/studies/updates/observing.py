@@ -1,0 +1,159 @@
+"""From a captured update to what an attack is shown: the same object that a simulation hands out."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seepage._core import InputError
+from seepage.captures import Entry, Tensors
+from seepage.captures.tensors import COUNTER
+from seepage.data import Encoder, Statistics
+from seepage.federation.simulation import space_of
+from seepage.models import Learner, Parameters
+from seepage.observation import Exchange, Knowledge, Observation
+from seepage.studies.parts import make_parts
+from seepage.studies.updates.settings import UpdatesSettings
+from seepage.studies.updates.source import CapturedUpdates, Case
+
+
+def parts_of(source: CapturedUpdates, settings: UpdatesSettings) -> tuple[Encoder, Learner]:
+    """The encoder and the federation's model; its weights come with every update."""
+    return make_parts(
+        source,
+        settings,
+        settings.model,
+        study="updates",
+        seed=settings.seed,
+        standardise_onehot=settings.standardise_onehot,
+    )
+
+
+def knowledge_of(settings: UpdatesSettings) -> Knowledge:
+    """What the attacker is given beside the updates."""
+    return Knowledge(
+        labels=settings.labels_known,
+        ranges=settings.ranges_known,
+        whole=settings.whole_known,
+        statistics=settings.statistics == "table",
+    )
+
+
+def shared_statistics(source: CapturedUpdates, settings: UpdatesSettings, encoder: Encoder) -> Statistics | None:
+    """The statistics with which all clients scale, if they are those of a public table."""
+    return encoder.statistics(source.table) if settings.statistics == "table" else None
+
+
+def why_not(case: Case) -> str:
+    """Why nobody can replay how these updates came about; empty if it can be."""
+    facts = case.facts
+    missing = facts.missing(case.entries[0].kind)
+    if missing:
+        return f"The capture does not say the {' and the '.join(name.replace('_', ' ') for name in missing)}."
+    if not facts.plain_steps:
+        return f"Local training with {facts.optimiser} and its options is not replayed by attacks on captures yet."
+    if facts.rows % case.batch_size:
+        return f"The {facts.rows} rows are no whole number of batches of {facts.batch_size}, which no attack replays."
+    return ""
+
+
+def exchange_of(case: Case) -> Exchange:
+    """The rules of the round, as the server wrote them."""
+    facts = case.facts
+    if case.protocol == "fedsgd":
+        return Exchange(protocol="fedsgd", rows=facts.rows, batch_size=facts.rows)
+    return Exchange(
+        protocol="fedavg",
+        rows=facts.rows,
+        batch_size=case.batch_size,
+        local_epochs=facts.local_epochs,
+        learning_rate=facts.learning_rate or 0.0,
+        same_order=facts.local_order == "kept",
+    )
+
+
+def observations_of(
+    source: CapturedUpdates, settings: UpdatesSettings, case: Case, encoder: Encoder, learner: Learner
+) -> list[Observation]:
+    """The updates of a case, as a server saw them."""
+    space = space_of(encoder, shared_statistics(source, settings, encoder), knowledge_of(settings))
+    labels = None
+    if settings.labels_known:
+        assert source.truth is not None
+        labels = torch.from_numpy(source.truth.target).sort().values
+    return [
+        Observation(
+            learner=with_buffers(learner, entry),
+            space=space,
+            parameters=parameters,
+            update=update,
+            exchange=exchange_of(case),
+            labels=labels,
+        )
+        for entry in case.entries
+        for parameters, update in [fitted_tensors(entry, learner, settings.model)]
+    ]
+
+
+def fitted_tensors(entry: Entry, learner: Learner, model: str) -> tuple[Parameters, Parameters]:
+    """The weights that a client was sent and its update, if they are the model's; one sentence if not."""
+    before, update = entry.before(), entry.update()
+    wanted = learner.initial()
+    check_fits(before, wanted, learner, model, f"round {entry.round} of {entry.client}")
+    absent = [name for name in wanted if name not in update]
+    if absent:
+        raise InputError(f"What {entry.client} sent in round {entry.round} has no {absent[0]!r}, which {model!r} has.")
+    return {name: tensor(before[name]) for name in wanted}, {name: tensor(update[name]) for name in wanted}
+
+
+def check_fits(before: Tensors, wanted: Mapping[str, Tensor], learner: Learner, model: str, where: str) -> None:
+    """Stop with a sentence at weights that are not those of the model."""
+    buffers = dict(learner.module.named_buffers())
+    absent = [name for name in wanted if name not in before]
+    extra = [name for name in before if name not in wanted and name not in buffers]
+    if absent or extra:
+        told = f"it has no {absent[0]!r}" if absent else f"it has {extra[0]!r}, the model has not"
+        raise InputError(
+            f"The weights of {where} are not those of the model {model!r}: {told}. Say the federation's own model "
+            "and its options (--model, --model-option)."
+        )
+    for name, value in {**wanted, **{key: each for key, each in buffers.items() if key in before}}.items():
+        if before[name].shape != tuple(value.shape):
+            raise InputError(
+                f"The weights of {where} are not those of the model {model!r}: {name!r} has the shape "
+                f"{before[name].shape}, in the model {tuple(value.shape)}."
+            )
+
+
+def with_buffers(learner: Learner, entry: Entry) -> Learner:
+    """The model with the running statistics that were sent out, where it has any."""
+    names = [name for name, _ in learner.module.named_buffers() if not name.endswith(COUNTER)]
+    if not names:
+        return learner
+    before = entry.before()
+    module = copy.deepcopy(learner.module)
+    module.load_state_dict({name: tensor(before[name]) for name in names if name in before}, strict=False)
+    return Learner(module, learner.task, learner.positive_weight)
+
+
+def tensor(value: np.ndarray) -> Tensor:
+    """An array as a tensor of its own."""
+    return torch.from_numpy(value.copy())
+
+
+def swapped(observation: Observation) -> Observation:
+    """The same update read backwards: as if the weights before were those after."""
+    later = {name: value + observation.update[name] for name, value in observation.parameters.items()}
+    back = {name: -value for name, value in observation.update.items()}
+    return Observation(
+        learner=observation.learner,
+        space=observation.space,
+        parameters=later,
+        update=back,
+        exchange=observation.exchange,
+        labels=observation.labels,
+    )

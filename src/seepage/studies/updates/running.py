@@ -1,0 +1,245 @@
+"""Attacks the updates of a capture, case by case, and says what of the answers can be known."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from pydantic import JsonValue
+
+from seepage._core import Outcome, Progress, Streams, under
+from seepage.attacks import RowsAttack
+from seepage.captures.reading import SAID
+from seepage.data import Encoder, Table
+from seepage.federation import Truth
+from seepage.metrics import Calibration, Evaluator, Reference, aligned, untold_measures
+from seepage.observation import Claim, Observation
+from seepage.plans import registry
+from seepage.results import Measure, Record, UpdatesCell
+from seepage.results.updates import CapturedUpdate
+from seepage.studies.rows.attacking import claims_of
+from seepage.studies.study import Found, Work
+from seepage.studies.updates.checking import doubts_about, reads_backwards
+from seepage.studies.updates.observing import (
+    knowledge_of,
+    observations_of,
+    parts_of,
+    shared_statistics,
+    why_not,
+)
+from seepage.studies.updates.settings import UpdatesSettings
+from seepage.studies.updates.simulating import simulate_alike
+from seepage.studies.updates.source import CapturedUpdates, Case
+
+SHOWN = 100  # rows that are revealed of a case, if that is asked for
+
+
+@dataclass(frozen=True)
+class UpdatesChoice:
+    """What is attacked with one model: the whole capture."""
+
+    model: str
+
+    @property
+    def label(self) -> str:
+        return self.model
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Scene:
+    """One case with all that its attacks share. Only the runner holds both sides."""
+
+    case: Case
+    encoder: Encoder
+    observations: Sequence[Observation]
+    truth: Truth | None
+    blocked: str
+
+
+def run_choice(work: Work) -> Found:
+    """Attack every case by every attack."""
+    source, settings = work.source, work.settings
+    encoder, learner = parts_of(source, settings)
+    found = Found()
+    for number, case in enumerate(source.cases):
+        observations = observations_of(source, settings, case, encoder, learner)
+        scene = _Scene(
+            case=case,
+            encoder=encoder,
+            observations=observations,
+            truth=truth_of(source, settings, encoder),
+            blocked=why_not(case),
+        )
+        found.threat_model = found.threat_model or observations[0].describe()
+        _note_updates(found, source, scene)
+        for name in settings.attacks:
+            cells = cells_of(source, settings, case, name, work.variant)
+            found.cells += [(cell, "") for cell in cells]
+            if not all(work.sink.has(cell) for cell in cells):
+                _attack(work, scene, name, cells, number)
+    return found
+
+
+def cells_of(
+    source: CapturedUpdates, settings: UpdatesSettings, case: Case, attack: str, variant: str
+) -> list[UpdatesCell]:
+    """The cells of one attack on a case: a simulation of the same shape, where there is one, and the capture."""
+    captured = UpdatesCell(
+        dataset=source.name,
+        sender=case.client,
+        rounds=case.rounds,
+        protocol=case.protocol,
+        model=settings.model,
+        batch_size=case.batch_size,
+        attack=attack,
+        variant=variant,
+    )
+    simulates = source.truth is None and settings.simulations > 0 and not why_not(case)
+    return [replace(captured, origin="simulated"), captured] if simulates else [captured]
+
+
+def truth_of(source: CapturedUpdates, settings: UpdatesSettings, encoder: Encoder) -> Truth | None:
+    """The rows behind the updates, as the client encoded them."""
+    if source.truth is None or source.client_rows is None:
+        return None
+    statistics = shared_statistics(source, settings, encoder) or encoder.statistics(source.client_rows)
+    return Truth(rows=source.truth, encoder=encoder, statistics=statistics, client_rows=source.client_rows)
+
+
+def _attack(work: Work, scene: _Scene, name: str, cells: Sequence[UpdatesCell], number: int) -> None:
+    settings, source = work.settings, work.source
+    attack: RowsAttack = registry.make("attack", name, "updates", settings.attack_options)
+    captured = cells[-1]
+    streams = Streams(settings.seed).child("attack", replace(captured, variant="").id)
+    calibration = Calibration()
+    if len(cells) > 1:
+        records = _simulated(work, scene, attack, cells[0], streams)
+        calibration = Calibration.of(records, source.table.schema)
+        if not work.sink.has(cells[0]):
+            work.sink.add(records)
+    if work.sink.has(captured):
+        return
+    began = time.perf_counter()
+    label = under(f"{captured.sender}, rounds {captured.rounds}, {name}", work.progress)
+    claims = _claims(scene, attack, streams, label)
+    seconds = (time.perf_counter() - began) / len(claims)
+    records = []
+    for index, (entry, observation, claim) in enumerate(
+        zip(scene.case.entries, scene.observations, claims, strict=True)
+    ):
+        backwards = reads_backwards(attack, observation, claim, streams) if not scene.blocked else ""
+        if backwards:
+            warnings.warn(backwards, stacklevel=2)
+        records.append(
+            Record(
+                cell=captured,
+                repeat=0,
+                client=number,
+                round=entry.round,
+                rows=scene.case.facts.rows,
+                outcome=claim.outcome.code,
+                seconds=seconds,
+                note=" ".join(filter(None, (backwards, claim.note))),
+                values=_values(work, scene, claim, calibration, streams.numpy("baselines", index)),
+            )
+        )
+    shown = _shown(captured, scene, claims[0], settings, number) if settings.reveal else []
+    work.sink.add(records, shown)
+
+
+def _claims(scene: _Scene, attack: RowsAttack, streams: Streams, progress: Progress) -> list[Claim]:
+    if scene.blocked:
+        return [Claim(outcome=Outcome.NOT_APPLICABLE, note=scene.blocked) for _ in scene.observations]
+    if len({id(each.learner) for each in scene.observations}) == 1:
+        return claims_of(attack, scene.observations, streams, progress)
+    # Running statistics differ from round to round, so these cannot be computed together.
+    return [claims_of(attack, [each], streams, progress)[0] for each in scene.observations]
+
+
+def _simulated(work: Work, scene: _Scene, attack: RowsAttack, cell: UpdatesCell, streams: Streams) -> list[Record]:
+    """Claims about imagined clients, scored: how often such an attack is right."""
+    settings, source, own = work.settings, work.source, streams.child("simulated")
+    knowledge = knowledge_of(settings)
+    shared = shared_statistics(source, settings, scene.encoder)
+    point, rows = simulate_alike(
+        scene.observations[0], scene.encoder, source.table, shared, knowledge, settings.simulations, own
+    )
+    evaluator = Evaluator(
+        training=Reference.of(source.table if len(source.table) else rows), matching=settings.matching
+    )
+    began = time.perf_counter()
+    claims = claims_of(attack, point.observations, own, under(f"simulation, {cell.attack}", work.progress))
+    seconds = (time.perf_counter() - began) / len(claims)
+    return [
+        Record(
+            cell=cell,
+            repeat=index,
+            client=index,
+            rows=len(truth.rows),
+            outcome=claim.outcome.code,
+            seconds=seconds,
+            note=claim.note,
+            values=evaluator(claim, truth, knowledge, own.numpy("baselines", index)),
+        )
+        for index, (claim, truth) in enumerate(zip(claims, point.truths, strict=True))
+    ]
+
+
+def _values(
+    work: Work, scene: _Scene, claim: Claim, calibration: Calibration, generator: np.random.Generator
+) -> dict[Measure, float]:
+    schema = work.source.table.schema
+    if scene.truth is None:
+        return untold_measures(claim, schema, calibration)
+    public: Table = work.source.table if len(work.source.table) else scene.truth.client_rows
+    evaluator = Evaluator(training=Reference.of(public), matching=work.settings.matching)
+    return evaluator(claim, scene.truth, knowledge_of(work.settings), generator)
+
+
+def _shown(
+    cell: UpdatesCell, scene: _Scene, claim: Claim, settings: UpdatesSettings, number: int
+) -> list[dict[str, JsonValue]]:
+    """What was read of the first round, beside the true rows where they are known. Only with ``--reveal``."""
+    if claim.rows is None:
+        return []
+    schema, knowledge, truth = scene.encoder.schema, knowledge_of(settings), scene.truth
+    if truth is not None:
+        numbers, codes = aligned(claim, truth, knowledge, settings.matching)
+        true = truth.rows.to_frame().drop(schema.target.name).to_dicts()
+    else:
+        space, raw = scene.observations[0].space, claim.rows.astype(np.float64)
+        if space.scale is not None and space.shift is not None:
+            raw = raw * space.scale.numpy() + space.shift.numpy()
+        numbers = raw[:, : scene.encoder.layout.numeric]
+        codes = np.stack([raw[:, block].argmax(1) for block in scene.encoder.layout.blocks], 1)
+        true = [{} for _ in raw]
+    read = Table(schema, np.round(numbers, 3), codes, np.zeros(len(numbers), dtype=np.int64))
+    columns = [replace(column, integer=False) for column in schema.columns]
+    plain = Table(replace(schema, columns=tuple(columns)), read.numbers, read.codes, read.target).to_frame()
+    found = plain.drop(schema.target.name).to_dicts()
+    return [
+        {"cell": cell.id, "client": number, "truth": t, "reconstruction": c}
+        for t, c in list(zip(true, found, strict=True))[:SHOWN]
+    ]
+
+
+def _note_updates(found: Found, source: CapturedUpdates, scene: _Scene) -> None:
+    """What the capture says of each update, and what looks wrong about it."""
+    for entry, observation in zip(scene.case.entries, scene.observations, strict=True):
+        doubts = doubts_about(source, entry, observation, scene.truth)
+        for sentence in doubts:
+            warnings.warn(sentence, stacklevel=2)
+        found.note(
+            "updates",
+            CapturedUpdate(
+                client=entry.client,
+                round=entry.round,
+                sent=SAID[entry.kind],
+                facts=entry.facts.model_dump(),
+                why_not=scene.blocked,
+                warnings=tuple(doubts),
+            ),
+        )
