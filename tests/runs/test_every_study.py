@@ -18,10 +18,14 @@ from typing import Any
 import polars as pl
 import pytest
 import tomli_w
+import torch
 from typer.testing import CliRunner
 
+from seepage import captures
 from seepage._core import InputError
 from seepage.cli.main import app
+from seepage.data import Encoder
+from seepage.models import make_learner, small_mlp
 from seepage.report.run_state import run_state
 from seepage.results import Run, TaskDone, read_summary
 from seepage.runs import Plan, make_plan, open_sources, read_plan, run
@@ -63,8 +67,9 @@ PLANS: dict[str, dict[str, Any]] = {
         "evaluate": False,
         "privacy": True,
     },
+    "updates": {"attacks": ["inverting_gradients:steps=2"], "simulations": 2, "grid": {"seed": [0, 1]}},
 }
-JUDGED = {"rows": ["--max-emr", "1"], "vertical": ["--max-emr", "1"], "property": ["--max-gain", "1"]}
+JUDGED = {study: ["--max-emr", "1"] for study in ("rows", "vertical", "updates")} | {"property": ["--max-gain", "1"]}
 JUDGED["training"] = JUDGED["property"]
 
 
@@ -82,8 +87,24 @@ def planned(study: str, folder: Path) -> Plan:
     if not table.exists():
         cases.frame().write_csv(table)
     file = folder / "plan.toml"
-    file.write_text(tomli_w.dumps({"study": study, "data": str(table), "target": "target"} | PLANS[study]))
+    own = PLANS[study] | ({"capture": captured(folder / "capture")} if study == "updates" else {})
+    file.write_text(tomli_w.dumps({"study": study, "data": str(table), "target": "target"} | own))
     return make_plan(read_plan(file))
+
+
+def captured(folder: Path) -> str:
+    """A capture of two rounds of a client, with the model and the columns of the tiny table."""
+    if not folder.exists():
+        table = cases.table()
+        encoder = Encoder(schema=table.schema)
+        learner = make_learner(small_mlp(), encoder.layout.numeric, encoder.layout.sizes, "binary", 2, seed=1)
+        x = torch.from_numpy(encoder.encode(table, encoder.statistics(table)))
+        weights = learner.initial()
+        for number in (1, 2):
+            rows = slice(3 * number, 3 * number + 3)
+            slope = learner.gradient(weights, x[rows], torch.from_numpy(table.target[rows]))
+            captures.write(folder, before=weights, gradient=slope, rows=3, round=number, client="a", add=True)
+    return str(folder)
 
 
 def numbers(folder: Path) -> pl.DataFrame:
@@ -298,7 +319,7 @@ def test_every_command_works_on_a_stopped_run_and_says_what_is_missing(
 
 def test_a_limit_that_a_study_cannot_judge_is_refused(undisturbed: tuple[str, Path]) -> None:
     study, folder = undisturbed
-    if study in ("rows", "vertical"):
+    if study in ("rows", "vertical", "updates"):
         result = CliRunner().invoke(app, ["gate", "--run", str(folder / "whole"), "--max-emr", "0", "--max-gain", "0"])
         assert result.exit_code == 1  # both can be judged, and so few trials show no zero
         assert "above the limits" in result.output

@@ -59,6 +59,6 @@ SECTION: Section[UpdatesSummary] = Section(
     title="What was captured",
     short="What was captured",
     studies=(UpdatesSummary,),
-    place=15,
+    place=14,
     view=captured,
 )

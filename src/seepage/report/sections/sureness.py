@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pydantic import JsonValue
+
 from seepage.report import words
+from seepage.report.figure import Figure, axis, dots, means, named_places, text
 from seepage.report.section import Section
 from seepage.results.updates import ColumnDoubt, UpdatesResult, UpdatesSummary
 
 LIMIT = 240  # columns of a setting
+DRAWN = 40  # of them in a plot
+PLOTS = 4
+LABEL_LENGTH = 34
 
 
 @dataclass(frozen=True)
@@ -18,6 +25,7 @@ class SureSetting:
     label: str
     columns: tuple[ColumnDoubt, ...]
     left_out: int
+    figure: Figure | None
 
 
 @dataclass(frozen=True)
@@ -25,7 +33,7 @@ class Sureness:
     """All settings, and from what the simulations drew their rows."""
 
     simulated: int
-    settings: tuple[SureSetting, ...]
+    every: tuple[SureSetting, ...]
     table: bool
 
 
@@ -36,13 +44,38 @@ def sureness(summary: UpdatesSummary) -> Sureness | None:
         return None
     names = words.varying([cell.place for cell in known], otherwise=("batch_size", "attack"))
     simulated = [cell.trials for cell in summary.cells if not cell.captured]
-    settings = tuple(_setting(cell, words.label(cell.place, names)) for cell in known)
+    settings = tuple(_setting(cell, words.label(cell.place, names), place) for place, cell in enumerate(known))
     return Sureness(max(simulated, default=0), settings, any("the table" in note for note in summary.dataset.notes))
 
 
-def _setting(cell: UpdatesResult, label: str) -> SureSetting:
+def _setting(cell: UpdatesResult, label: str, place: int) -> SureSetting:
     ordered = sorted(cell.sureness, key=lambda each: (not each.sensitive, -(each.gain or 0.0), each.name))
-    return SureSetting(label, tuple(ordered[:LIMIT]), max(len(ordered) - LIMIT, 0))
+    figure = _figure(ordered[:DRAWN], place) if place < PLOTS else None
+    return SureSetting(label, tuple(ordered[:LIMIT]), max(len(ordered) - LIMIT, 0), figure)
+
+
+def _figure(columns: Sequence[ColumnDoubt], place: int) -> Figure | None:
+    """Share of each column's cells that are right, estimated, beside the best guess."""
+    known = [each for each in columns if each.expected]
+    if not known:
+        return None
+    places: list[JsonValue] = list(range(len(known)))
+    hover: dict[str, JsonValue] = {"hovertemplate": "%{x:.0f} %<extra>%{fullData.name}</extra>", "y": places}
+    guessed, read = means((each.guess for each in known), 100), means((each.expected for each in known), 100)
+    labels: list[JsonValue] = [text(each.name, LABEL_LENGTH) for each in known]
+    return Figure(
+        name=f"plot-sureness-{place}",
+        description=f"Dot plot of {words.plural(len(known), 'column')}: the share of cells that are right by the "
+        "simulation, beside the best guess. The table below holds the same numbers.",
+        traces=[
+            dots("best guess in the simulation", "var(--prior)", "diamond", 9, x=guessed, **hover),
+            dots("right, estimated", "var(--attack)", "circle", 11, x=read, **hover),
+        ],
+        x=axis("share of cells right, %", range=[-2, 102], showgrid=True),
+        y=named_places(labels),
+        height=130 + 26 * len(known),
+        layout={"legend": {"traceorder": "reversed"}},
+    )
 
 
 SECTION: Section[UpdatesSummary] = Section(
@@ -50,6 +83,6 @@ SECTION: Section[UpdatesSummary] = Section(
     title="How sure the attacker may be of each column",
     short="Sureness",
     studies=(UpdatesSummary,),
-    place=40,
+    place=42,
     view=sureness,
 )

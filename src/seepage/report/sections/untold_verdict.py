@@ -102,5 +102,5 @@ def _sentences(result: UpdatesResult, summary: UpdatesSummary) -> list[str]:
 
 
 SECTION: Section[UpdatesSummary] = Section(
-    name="untold_verdict", title="Verdict", short="Verdict", studies=(UpdatesSummary,), place=10, view=untold_verdict
+    name="untold_verdict", title="Verdict", short="Verdict", studies=(UpdatesSummary,), place=11, view=untold_verdict
 )

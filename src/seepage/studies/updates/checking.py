@@ -17,7 +17,7 @@ from seepage.studies.rows.cost import cut_short
 from seepage.studies.updates.observing import swapped
 from seepage.studies.updates.source import CapturedUpdates
 
-ALIKE = 0.5  # cosine of the update with that of the truth, below which it is of other rows
+APART = 0.1  # of its own length: how far a gradient may be from that of the truth
 UPHILL = "Before and after look swapped"
 
 
@@ -33,7 +33,7 @@ def doubts_about(source: CapturedUpdates, entry: Entry, observation: Observation
     learner = observation.learner
     if observation.exchange.protocol == "fedsgd":
         slope = learner.gradient(observation.parameters, x, y)
-        if _cosine(slope, observation.update) < ALIKE:
+        if _apart(slope, observation.update) > APART:
             found.append(
                 f"The rows of the truth do not give the gradient of round {entry.round}: they are other rows, or were "
                 "scaled with other statistics (--client-rows), or a defence changed the gradient."
@@ -64,6 +64,6 @@ def _encoded(truth: Truth) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(encoder.encode(truth.rows, truth.statistics)), torch.from_numpy(truth.rows.target)
 
 
-def _cosine(one: dict[str, Tensor], other: dict[str, Tensor]) -> float:
+def _apart(one: dict[str, Tensor], other: dict[str, Tensor]) -> float:
     first, second = (torch.cat([each[name].flatten().double() for name in one]) for each in (one, other))
-    return float(torch.nn.functional.cosine_similarity(first, second, dim=0))
+    return float((first - second).norm() / second.norm())

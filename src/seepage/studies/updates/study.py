@@ -13,7 +13,7 @@ from seepage.plans import registry
 from seepage.results import UpdatesCell
 from seepage.results.assembling import assemble
 from seepage.results.rows import Applicability, PartVerdict
-from seepage.results.updates import UpdatesSummary
+from seepage.results.updates import UpdatesResult, UpdatesSummary
 from seepage.studies.load import Load, shape_of
 from seepage.studies.parts import check_model
 from seepage.studies.rows.explain import ranks_of
@@ -139,7 +139,7 @@ def _steps(case: Case) -> int:
     return -(-case.facts.rows // case.batch_size) * case.facts.local_epochs
 
 
-def _key(entry: Any) -> tuple[object, ...]:
+def _key(entry: Applicability | UpdatesResult) -> tuple[object, ...]:
     """What two updates that the same attacks can read have in common."""
     return entry.variant, entry.protocol, entry.model, entry.batch_size
 

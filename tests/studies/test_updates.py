@@ -1,0 +1,240 @@
+"""The study of captured updates: attacked as simulated ones are, with and without the truth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import torch
+from torch import nn
+
+import seepage
+from seepage import captures
+from seepage._core import InputError, Streams
+from seepage.attacks import Exact, attacked
+from seepage.data import Encoder, Table, clinic, infer_schema
+from seepage.data.request import Request
+from seepage.models import MLP, Foreign, Inputs, make_learner
+from seepage.observation import Exchange, Observation
+from seepage.results import Summary
+from seepage.results.updates import UpdatesSummary
+from seepage.studies.rows.cost import cut_short
+from seepage.studies.updates.observing import observations_of, parts_of
+from seepage.studies.updates.settings import UpdatesSettings
+from seepage.studies.updates.source import open_capture
+from seepage.testing.scenes import tiny_observations, tiny_table
+
+ROWS = 8
+
+
+def written(folder: Path, observation: Observation, **changes: Any) -> Path:
+    """An update as a client of a real federation would capture it."""
+    exchange: Exchange = observation.exchange
+    facts: dict[str, Any] = {"rows": exchange.rows, "before": observation.parameters}
+    if exchange.protocol == "fedsgd":
+        facts["gradient"] = observation.update
+    else:
+        facts |= {"change": observation.update, "batch_size": exchange.batch_size}
+        facts |= {"local_epochs": exchange.local_epochs, "learning_rate": exchange.learning_rate}
+    captures.write(folder, **(facts | changes))
+    return folder
+
+
+def schema_file(folder: Path, table: Table) -> Path:
+    path = folder / "schema.toml"
+    path.write_text(table.schema.to_toml())
+    return path
+
+
+def read_back(folder: Path, capture: Path, table: Table, **changes: Any) -> list[Observation]:
+    """What an attack is shown of a capture."""
+    settings = UpdatesSettings(capture=str(capture), **changes)
+    source = open_capture(Request(schema_file=schema_file(folder, table)), settings)
+    encoder, learner = parts_of(source, settings)
+    return [each for case in source.cases for each in observations_of(source, settings, case, encoder, learner)]
+
+
+@pytest.mark.parametrize("protocol", ["fedsgd", "fedavg"])
+def test_a_captured_update_gives_the_claims_of_the_simulation_to_the_last_digit(tmp_path: Path, protocol: str) -> None:
+    simulated = replace(tiny_observations(protocol=protocol)[0], labels=None)
+    (captured,) = read_back(tmp_path, written(tmp_path / "capture", simulated), tiny_table())
+    assert captured.exchange == simulated.exchange
+    assert all(torch.equal(captured.update[name], value) for name, value in simulated.update.items())
+    one, other = (attacked(cut_short(Exact()), [each], Streams(1))[0] for each in (simulated, captured))
+    assert one.rows is not None
+    assert other.rows is not None
+    assert np.array_equal(one.rows, other.rows)
+    assert np.array_equal(one.certified, other.certified)  # type: ignore[arg-type]
+    assert (one.outcome, one.note) == (other.outcome, other.note)
+
+
+def strangers_net(inputs: Any) -> nn.Module:
+    """100-100 with two outputs, as TabLeak has it, written as anybody would."""
+    return nn.Sequential(
+        nn.Linear(inputs.width, 100), nn.ReLU(), nn.Linear(100, 100), nn.ReLU(), nn.Linear(100, inputs.outputs)
+    )
+
+
+def test_a_gradient_of_another_code_base_is_read_as_ours_is(tmp_path: Path) -> None:
+    frame = clinic(rows=2000)
+    table = Table.from_frame(frame, infer_schema(frame, "died"))
+    # As TabLeak's code does it: numbers and one-hot entries standardised over the whole table, in float32.
+    encoder = Encoder(schema=table.schema)
+    onehot = encoder.encode(table, encoder.statistics(table)).astype(np.float64)
+    onehot[:, : encoder.layout.numeric] = table.numbers
+    spread = onehot.std(0)
+    x = torch.from_numpy(((onehot - onehot.mean(0)) / np.where(spread > 0, spread, 1.0)).astype(np.float32))
+    batch = np.random.default_rng(5).choice(len(table), 32, replace=False)
+    torch.manual_seed(1)
+    net = strangers_net(Inputs(numeric=encoder.layout.numeric, sizes=encoder.layout.sizes, outputs=2))
+    nn.CrossEntropyLoss()(net(x[batch]), torch.from_numpy(table.target[batch])).backward()
+    gradient = {name: value.grad for name, value in net.named_parameters()}
+    captures.write(tmp_path / "capture", before=net.state_dict(), gradient=gradient, rows=32)
+    table.take(batch).to_frame().write_csv(tmp_path / "truth.csv")
+    summary = audited(
+        tmp_path,
+        frame,
+        target="died",
+        model=Foreign(made=strangers_net, binary_outputs=2),
+        standardise_onehot=True,
+        statistics="table",
+        truth=tmp_path / "truth.csv",
+    )
+    (cell,) = summary.cells
+    assert (cell.rows, cell.rows_exact, cell.rows_certified) == (32, 32, 32)
+
+
+def audited(folder: Path, frame: pl.DataFrame | None = None, **options: Any) -> UpdatesSummary:
+    """An audit of the capture in a folder."""
+    summary: Summary = seepage.audit(frame, study="updates", capture=str(folder / "capture"), **options)
+    assert isinstance(summary, UpdatesSummary)
+    return summary
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Path:
+    """A folder with the gradient of a client's eight rows, those rows, all its rows, and the schema."""
+    frame = clinic(rows=300)
+    table = Table.from_frame(frame, infer_schema(frame, "died"))
+    schema_file(tmp_path, table)
+    frame.write_csv(tmp_path / "all.csv")
+    table.take(np.arange(ROWS)).to_frame().write_csv(tmp_path / "truth.csv")
+    encoder = Encoder(schema=table.schema)
+    layout = encoder.layout
+    learner = make_learner(MLP(), layout.numeric, layout.sizes, "binary", 2, seed=3)
+    x = torch.from_numpy(encoder.encode(table, encoder.statistics(table)))[:ROWS]
+    y = torch.from_numpy(table.target)[:ROWS]
+    weights = learner.initial()
+    slope = learner.gradient(weights, x, y)
+    captures.write(tmp_path / "capture", before=weights, gradient=slope, rows=ROWS, client="a")
+    after = {name: value - 0.1 * slope[name] for name, value in weights.items()}
+    facts = {"rows": ROWS, "batch_size": ROWS, "learning_rate": 0.1, "client": "a"}
+    captures.write(tmp_path / "step" / "capture", before=weights, after=after, **facts)
+    captures.write(tmp_path / "swapped" / "capture", before=after, after=weights, **facts)
+    return tmp_path
+
+
+def test_without_the_truth_it_says_what_is_proven_and_what_a_simulation_expects(client: Path) -> None:
+    summary = audited(client, schema=client / "schema.toml", simulations=2)
+    simulated, captured = summary.cells
+    assert (simulated.origin, captured.origin) == ("simulated", "captured")
+    assert captured.rows_certified == captured.rows == ROWS
+    assert not captured.with_truth
+    assert captured.metrics["expected"] is not None
+    assert captured.metrics["expected"].mean == 1.0
+    assert [each.expected.mean for each in captured.sureness if each.expected] == [1.0] * len(summary.dataset.columns)
+    assert all(each.guess is not None and each.guess.mean < 1 for each in captured.sureness)
+    assert captured.judged["exact"] is not None
+    assert captured.judged["exact"].high == 1.0  # nobody can say that less leaks
+    assert any("nobody gave the rows" in sentence for sentence in summary.not_tested)
+    assert not summary.revealed
+
+
+def test_with_the_truth_it_is_scored_like_any_audit(client: Path) -> None:
+    own = {"truth": client / "truth.csv", "client_rows": client / "all.csv", "schema": client / "schema.toml"}
+    (cell,) = audited(client, **own).cells
+    assert cell.with_truth
+    assert cell.rows_near == cell.rows_certified == ROWS
+    assert cell.metrics["certified_wrong"].mean == 0  # type: ignore[union-attr]
+    assert cell.best_guess[1] is not None
+    assert audited(client, labels_known=True, **own).cells[0].rows_near == ROWS
+
+
+def test_values_are_shown_only_if_asked_for(client: Path) -> None:
+    own: dict[str, Any] = {"schema": client / "schema.toml", "simulations": 0, "reveal": True}
+    untold = audited(client, **own).revealed
+    assert len(untold) == ROWS
+    assert not untold[0].truth
+    told = audited(client, **own, truth=client / "truth.csv", client_rows=client / "all.csv").revealed
+    assert [row.truth["sex"] for row in told] == [row.reconstruction["sex"] for row in told]
+
+
+def test_weights_that_are_swapped_are_told(client: Path) -> None:
+    short = "exact:restarts=1:starts=1:steps=5:start_steps=5"
+    own: dict[str, Any] = {"schema": client / "schema.toml", "simulations": 0, "attacks": short}
+    assert audited(client / "step", **own).cells[0].rows_certified == ROWS
+    with pytest.warns(UserWarning, match="Before and after look swapped: read the other way round, 8 rows"):
+        audited(client / "swapped", **own)
+    with pytest.warns(UserWarning, match="swapped.*the loss goes up|read the other way round"):
+        summary = audited(client / "swapped", **own, truth=client / "truth.csv", client_rows=client / "all.csv")
+    assert any("the loss goes up" in sentence for sentence in summary.warnings)
+
+
+def test_a_truth_of_other_rows_is_told(client: Path) -> None:
+    frame = pl.read_csv(client / "all.csv")
+    own: dict[str, Any] = {"schema": client / "schema.toml", "client_rows": client / "all.csv"}
+    frame[ROWS : 2 * ROWS].write_csv(client / "other.csv")
+    with pytest.warns(UserWarning, match="do not give the gradient of round 1"):
+        audited(client, truth=client / "other.csv", **own)
+
+
+def test_several_rounds_of_a_client_are_one_case(client: Path) -> None:
+    entry = captures.read(client / "capture").entries[0]
+    captures.write(
+        client / "capture", before=entry.before(), gradient=entry.sent(), rows=ROWS, client="a", round=5, add=True
+    )
+    (cell,) = audited(client, schema=client / "schema.toml", simulations=0).cells
+    assert (cell.rounds, cell.trials, cell.rows) == ("1, 5", 2, 2 * ROWS)
+    assert audited(client, schema=client / "schema.toml", simulations=0, rounds=(5,)).cells[0].rounds == "5"
+
+
+def test_an_update_that_cannot_be_replayed_is_told_and_not_attacked(client: Path) -> None:
+    entry = captures.read(client / "step" / "capture").entries[0]
+    facts: dict[str, Any] = {"before": entry.before(), "after": entry.sent(), "rows": ROWS}
+    captures.write(client / "none" / "capture", **facts)
+    summary = audited(client / "none", schema=client / "schema.toml")
+    (cell,) = summary.cells
+    assert (cell.outcome, cell.measured) == ("not_applicable", False)
+    assert cell.notes == ("The capture does not say the batch size and the learning rate.",)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"schema": None}, "Which columns does the model have"),
+        ({"capture": "none"}, "holds no capture"),
+        ({"capture": ""}, "Which capture is to be attacked"),
+        ({"model": "mlp:width=16"}, "'.*weight' has the shape"),
+        ({"model": "linear"}, "are not those of the model 'linear'"),
+        ({"client": "client-0000000000000000"}, "Unknown client of the capture"),
+        ({"rounds": (7,)}, "The capture holds no round 7; it holds 1"),
+        ({"statistics": "table"}, "there is only a schema"),
+        ({"labels_known": True}, "needs the rows behind the updates"),
+        ({"truth": "all.csv"}, "The truth has 300 rows with a target, but 8 are behind"),
+        ({"truth": "narrow.csv"}, "The schema does not fit the table: it has no column 'sex'"),
+        ({"truth": "none.csv"}, "There is no file"),
+        ({"attacks": "spans"}, "works in the study vertical"),
+    ],
+)
+def test_a_mistake_is_one_sentence(
+    client: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], said: str
+) -> None:
+    monkeypatch.chdir(client)
+    pl.read_csv("truth.csv").drop("sex").write_csv("narrow.csv")
+    usual: dict[str, Any] = {"capture": "capture", "schema": "schema.toml"}
+    with pytest.raises(InputError, match=said):
+        seepage.audit(None, study="updates", **(usual | options))
