@@ -18,13 +18,16 @@ from seepage._core import InputError, Streams
 from seepage.attacks import Exact, attacked
 from seepage.data import Encoder, Table, clinic, infer_schema
 from seepage.data.request import Request
+from seepage.defenses import Undefended
 from seepage.models import MLP, Foreign, Inputs, make_learner
 from seepage.observation import Exchange, Observation
+from seepage.plans import registry
 from seepage.results import Summary
 from seepage.results.updates import UpdatesSummary
 from seepage.studies.rows.cost import cut_short
 from seepage.studies.updates.observing import observations_of, parts_of
 from seepage.studies.updates.settings import UpdatesSettings
+from seepage.studies.updates.simulating import protocol_of
 from seepage.studies.updates.source import open_capture
 from seepage.testing.scenes import tiny_observations, tiny_table
 
@@ -238,3 +241,61 @@ def test_a_mistake_is_one_sentence(
     usual: dict[str, Any] = {"capture": "capture", "schema": "schema.toml"}
     with pytest.raises(InputError, match=said):
         seepage.audit(None, study="updates", **(usual | options))
+
+
+def trained(net: nn.Module, x: torch.Tensor, y: torch.Tensor, optimiser: torch.optim.Optimizer, passes: int) -> None:
+    """A training loop as anybody writes it."""
+    net.train()
+    for _ in range(passes):
+        optimiser.zero_grad()
+        nn.functional.binary_cross_entropy_with_logits(net(x)[:, 0], y.float()).backward()
+        optimiser.step()
+
+
+@pytest.mark.parametrize(
+    ("facts", "make"),
+    [
+        ({"momentum": 0.9, "weight_decay": 0.01}, torch.optim.SGD),
+        ({"optimiser": "adamw", "weight_decay": 0.1}, torch.optim.AdamW),
+    ],
+)
+def test_training_as_torch_does_it_is_replayed(tmp_path: Path, facts: dict[str, Any], make: Any) -> None:
+    table = tiny_table()
+    encoder = Encoder(schema=table.schema)
+    layout = encoder.layout
+    x = torch.from_numpy(encoder.encode(table, encoder.statistics(table)))[:3]
+    y = torch.from_numpy(table.target)[:3]
+    torch.manual_seed(2)
+    net = nn.Sequential(nn.Linear(layout.width, 8), nn.ReLU(), nn.Linear(8, 1))
+    before = {name: value.clone() for name, value in net.state_dict().items()}
+    trained(net, x, y, make(net.parameters(), lr=0.05, **{k: v for k, v in facts.items() if k != "optimiser"}), 2)
+    rules = {"rows": 3, "batch_size": 3, "local_epochs": 2, "learning_rate": 0.05}
+    captures.write(tmp_path / "capture", before=before, after=net.state_dict(), **rules, **facts)
+    model = Foreign(made=lambda inputs: nn.Sequential(nn.Linear(inputs.width, 8), nn.ReLU(), nn.Linear(8, 1)))
+    spec = registry.written_out("model", model, "updates")
+    (observation,) = read_back(tmp_path, tmp_path / "capture", table, model=spec)
+    protocol = protocol_of(observation.exchange)
+    plan = torch.arange(3).repeat(2, 1)[None]
+    random = torch.Generator()
+    ours = protocol.computation(observation.learner, Undefended())(observation.parameters, x[plan], y[plan], random)
+    for name, value in observation.update.items():
+        assert torch.allclose(ours[name][0], value, atol=1e-6), name
+
+
+def test_running_statistics_of_batch_norm_are_part_of_what_was_sent(tmp_path: Path) -> None:
+    table = tiny_table()
+    encoder = Encoder(schema=table.schema)
+    layout = encoder.layout
+    x = torch.from_numpy(encoder.encode(table, encoder.statistics(table)))[:6]
+    y = torch.from_numpy(table.target)[:6]
+    net = make_learner(MLP(norm="batch"), layout.numeric, layout.sizes, "binary", 2, seed=3).module.requires_grad_(True)
+    before = {name: value.clone() for name, value in net.state_dict().items()}
+    trained(net, x, y, torch.optim.SGD(net.parameters(), lr=0.05), 1)
+    rules: dict[str, Any] = {"before": before, "after": net.state_dict(), "rows": 6, "batch_size": 6}
+    captures.write(tmp_path / "capture", **rules, learning_rate=0.05)
+    (observation,) = read_back(tmp_path, tmp_path / "capture", table, model="mlp:norm=batch")
+    assert observation.learner.batch_statistics
+    assert {name.rpartition(".")[2] for name in observation.moved} == {"running_mean", "running_var"}
+    captures.write(tmp_path / "stored", **rules, learning_rate=0.05, batch_norm="stored")
+    (kept,) = read_back(tmp_path, tmp_path / "stored", table, model="mlp:norm=batch")
+    assert not kept.moved

@@ -55,6 +55,14 @@ class CaptureFacts(BaseModel):
     ] = 0.0
     proximal: Annotated[float, Field(ge=0, le=MOST), Option(help="FedProx: its mu.", group=LOCAL)] = 0.0
 
+    batch_norm: Annotated[
+        Literal["training", "stored"],
+        Option(
+            help="BatchNorm of the clients: in training mode, as torch has it, or with its stored statistics.",
+            group=LOCAL,
+        ),
+    ] = "training"
+
     @property
     def plain_steps(self) -> bool:
         """Whether a local step is nothing but the slope times a constant rate."""

@@ -12,16 +12,16 @@ import torch
 from torch import Tensor
 
 from seepage._core import Progress, Streams, silent
-from seepage.data import Encoder, Statistics
 from seepage.defenses import Defense, Privacy, Undefended
 from seepage.federation.exposure import FINAL, Clock, Schedule, participants
 from seepage.federation.fedsgd import Computation, apart, sum_over
 from seepage.federation.population import Population
 from seepage.federation.servers import MEAN, Memory, Server
+from seepage.federation.space import known_space
 from seepage.federation.trace import AttackPoint, Moment, Trace, Truth
 from seepage.federation.utility import utility
 from seepage.models import Learner, Parameters, fitting_threads, scoped_randomness
-from seepage.observation import Exchange, Knowledge, Observation, Space
+from seepage.observation import Exchange, Knowledge, Observation
 
 
 class FederatedProtocol(Protocol):
@@ -187,31 +187,6 @@ def _next_model(
         return mean | buffers, memory
     stepped, memory = protocol.server.step(own, {n: value - own[n] for n, value in mean.items()}, memory)
     return stepped | buffers, memory
-
-
-def known_space(population: Population, knowledge: Knowledge) -> Space:
-    """The input space as far as this adversary knows it."""
-    return space_of(population.encoder, population.pooled, knowledge)
-
-
-def space_of(encoder: Encoder, shared: Statistics | None, knowledge: Knowledge) -> Space:
-    """The input space of an encoder as far as an adversary knows it.
-
-    Args:
-        shared: the statistics with which all clients scale, if the adversary may know them.
-    """
-    columns = encoder.schema.numeric
-    known: dict[str, Tensor] = {}
-    if knowledge.statistics:
-        assert shared is not None
-        known["shift"] = torch.from_numpy(shared.shift).float()
-        known["scale"] = torch.from_numpy(shared.scale).float()
-    if knowledge.ranges:
-        known["low"] = torch.tensor([column.low for column in columns])
-        known["high"] = torch.tensor([column.high for column in columns])
-    if knowledge.ranges or knowledge.whole:
-        known["integers"] = torch.tensor([column.integer for column in columns], dtype=torch.bool)
-    return Space(layout=encoder.layout, standardised=encoder.standardise_onehot, **known)
 
 
 def _privacy(

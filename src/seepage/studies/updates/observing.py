@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from seepage._core import InputError
-from seepage.captures import Entry, Tensors
+from seepage.captures import CaptureFacts, Entry, Tensors
 from seepage.captures.tensors import COUNTER
 from seepage.data import Encoder, Statistics
-from seepage.federation.simulation import space_of
-from seepage.models import Learner, Parameters
+from seepage.federation.space import space_of
+from seepage.models import Learner, LocalTraining, Parameters
+from seepage.models.optimisers import SGD, Adam, Optimiser
 from seepage.observation import Exchange, Knowledge, Observation
 from seepage.studies.parts import make_parts
 from seepage.studies.updates.settings import UpdatesSettings
@@ -54,8 +57,6 @@ def why_not(case: Case) -> str:
     missing = facts.missing(case.entries[0].kind)
     if missing:
         return f"The capture does not say the {' and the '.join(name.replace('_', ' ') for name in missing)}."
-    if not facts.plain_steps:
-        return f"Local training with {facts.optimiser} and its options is not replayed by attacks on captures yet."
     if facts.rows % case.batch_size:
         return f"The {facts.rows} rows are no whole number of batches of {facts.batch_size}, which no attack replays."
     return ""
@@ -73,7 +74,19 @@ def exchange_of(case: Case) -> Exchange:
         local_epochs=facts.local_epochs,
         learning_rate=facts.learning_rate or 0.0,
         same_order=facts.local_order == "kept",
+        training=training_of(facts),
     )
+
+
+def training_of(facts: CaptureFacts) -> LocalTraining:
+    """How the client took its local steps."""
+    own = {"beta1": facts.beta1, "beta2": facts.beta2, "epsilon": facts.epsilon, "weight_decay": facts.weight_decay}
+    optimiser: Optimiser = (
+        SGD(momentum=facts.momentum, nesterov=facts.nesterov, weight_decay=facts.weight_decay)
+        if facts.optimiser == "sgd"
+        else Adam(**own, decoupled=facts.optimiser == "adamw")
+    )
+    return LocalTraining(optimiser=optimiser, schedule=facts.schedule, clip=facts.clip, proximal=facts.proximal)
 
 
 def observations_of(
@@ -85,18 +98,34 @@ def observations_of(
     if settings.labels_known:
         assert source.truth is not None
         labels = torch.from_numpy(source.truth.target).sort().values
+    mixing = in_training_mode(learner, case)
     return [
         Observation(
-            learner=with_buffers(learner, entry),
+            learner=mixing or with_buffers(learner, entry),
             space=space,
             parameters=parameters,
             update=update,
             exchange=exchange_of(case),
             labels=labels,
+            buffers=running(mixing, entry.before()),
+            moved=running(mixing, entry.update()),
         )
         for entry in case.entries
         for parameters, update in [fitted_tensors(entry, learner, settings.model)]
     ]
+
+
+def in_training_mode(learner: Learner, case: Case) -> Learner | None:
+    """The model with BatchNorm in training mode; None if it has none, or its clients keep the stored statistics."""
+    if case.facts.batch_norm == "stored" or not any(isinstance(each, _BatchNorm) for each in learner.module.modules()):
+        return None
+    return replace(learner, module=copy.deepcopy(learner.module), batch_statistics=True)
+
+
+def running(learner: Learner | None, tensors: Tensors) -> Parameters:
+    """The running statistics among these tensors, where they were sent."""
+    names = learner.buffers() if learner is not None else {}
+    return {name: tensor(tensors[name]) for name in names if name in tensors}
 
 
 def fitted_tensors(entry: Entry, learner: Learner, model: str) -> tuple[Parameters, Parameters]:
@@ -137,7 +166,7 @@ def with_buffers(learner: Learner, entry: Entry) -> Learner:
     before = entry.before()
     module = copy.deepcopy(learner.module)
     module.load_state_dict({name: tensor(before[name]) for name in names if name in before}, strict=False)
-    return Learner(module, learner.task, learner.positive_weight)
+    return replace(learner, module=module)
 
 
 def tensor(value: np.ndarray) -> Tensor:
@@ -149,11 +178,8 @@ def swapped(observation: Observation) -> Observation:
     """The same update read backwards: as if the weights before were those after."""
     later = {name: value + observation.update[name] for name, value in observation.parameters.items()}
     back = {name: -value for name, value in observation.update.items()}
-    return Observation(
-        learner=observation.learner,
-        space=observation.space,
-        parameters=later,
-        update=back,
-        exchange=observation.exchange,
-        labels=observation.labels,
-    )
+    buffers = {
+        name: value + observation.moved[name] for name, value in observation.buffers.items() if observation.moved
+    }
+    moved = {name: -value for name, value in observation.moved.items()}
+    return replace(observation, parameters=later, update=back, buffers=buffers, moved=moved)

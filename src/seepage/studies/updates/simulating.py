@@ -38,11 +38,12 @@ def simulate_alike(
     population = _population(observation.learner, encoder, tables, statistics)
     protocol = protocol_of(observation.exchange)
     workers = [protocol.work(places, streams.numpy("batches", n)) for n, places in enumerate(population.owned)]
-    plans = [next(worker) for worker in workers]
+    plans = {client: next(worker) for client, worker in enumerate(workers)}
+    state = observation.parameters | (observation.buffers or observation.learner.buffers())
     with torch.no_grad():
-        sent = Clients(protocol, population)(observation.parameters, plans)
+        sent = Clients(protocol, population)(state, plans)
     moment = Moment(name="simulated", round=0, exposures=(0.0,) * count)
-    return attack_point(protocol, population, knowledge, moment, observation.parameters, sent, plans), rows
+    return attack_point(protocol, population, knowledge, moment, state, sent, plans), rows
 
 
 def drawn(table: Table, count: int, generator: np.random.Generator) -> Table:
@@ -97,4 +98,5 @@ def protocol_of(exchange: Exchange) -> FederatedProtocol:
         local_epochs=exchange.local_epochs,
         learning_rate=exchange.learning_rate,
         same_order=exchange.same_order,
+        training=exchange.training,
     )
