@@ -37,6 +37,7 @@ FOLLOWED = (
 )  # fmt: skip
 NAMES = {
     "csv": "CSV files", "parquet": "Parquet files", "plan": "plans (TOML)", "schema": "schemas (TOML)",
+    "preprocessing": "preprocessing facts (TOML)",
     "summary": "summaries (JSON)", "outline": "outlines (JSON)", "task": "tasks (JSON)", "head": "run.json",
     "run_folder": "run folders", "records": "records (Parquet)", "shards": "shadow models (safetensors)",
     "model_folder": "saved models", "messages": "messages of parties",

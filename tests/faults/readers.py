@@ -27,6 +27,7 @@ from seepage.data import Schema, infer_schema
 from seepage.data.files import read_raw
 from seepage.data.frames import checked
 from seepage.data.own_table import open_own
+from seepage.data.preprocessing import Preprocessing
 from seepage.federation.vertical.messages import Instruction, Kind, Message, Phase, Stamp, opened
 from seepage.federation.vertical.saved import read_party
 from seepage.models.stack import Stack
@@ -138,6 +139,22 @@ def _schema() -> dict[str, Any]:
 
 def schema(content: bytes) -> None:
     Schema.read(_put("schema.toml", as_toml(_schema(), content)))
+
+
+FACTS: dict[str, Any] = {
+    "columns": [
+        {"name": "age", "as": "number", "shift": 40.0, "scale": 12.5, "fill": 38, "low": 0, "high": 99.0},
+        {"name": "height", "as": "quantiles", "values": [1.5, 1.7, 2.0], "levels": [0, 0.5, 1], "normal": True},
+        {"name": "sex", "as": "onehot", "categories": ["female", "male", "rare"], "drop": "male", "rare": ["x"],
+         "unknown": "rare", "fill": "male", "shift": [0.1, 0, 0], "scale": [0.5, 1.0, 1]},
+        {"name": "when", "as": "codes", "categories": ["a", "b"], "unknown": "next"},
+    ]
+}  # fmt: skip
+
+
+def preprocessing(content: bytes) -> None:
+    facts = Preprocessing.read(_put("facts.toml", as_toml(FACTS, content)))
+    assert Preprocessing.from_toml(facts.to_toml()) == facts
 
 
 @cache
@@ -411,6 +428,7 @@ READERS: dict[str, Reader] = {
     "parquet": parquet,
     "plan": plan,
     "schema": schema,
+    "preprocessing": preprocessing,
     "summary": summary,
     "outline": outline,
     "task": task,

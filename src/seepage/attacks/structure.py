@@ -91,5 +91,7 @@ def structure_of(learner: Learner, layout: Layout) -> Structure:
 
 
 def _depth(learner: Learner, layer: Layer) -> Depth:
+    if layer.back is not None:  # the rows as we lay them out
+        return Depth(layer.back.shape[1], layer.directions, layer.biased)
     inputs = int(learner.module.get_submodule(layer.name).in_features)  # type: ignore[arg-type]
     return Depth(inputs + int(layer.biased), layer.directions, layer.biased)

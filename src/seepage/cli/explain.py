@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from seepage.results.rows import Applicability
 
 _COLOURS = {"works": "red", "partly": "yellow", "cannot": "dim"}  # not green: it is no proof of privacy
-_TABLE = ("data", "target")
+_TABLE = ("data", "target", "preprocessing")
 _COUNTED = (
     "protocol", "models", "defenses", "batch_sizes", "clients", "local_rows", "local_epochs", "standardise_onehot",
     "local_statistics",

@@ -12,6 +12,9 @@ def check(
     model: Annotated[str, typer.Argument(help="A name, or package.module:function of your own.")],
     data: Annotated[str, typer.Option(help="The table it is made for.")] = "adult",
     target: Annotated[str | None, typer.Option(help="Its target.")] = None,
+    preprocessing: Annotated[
+        str | None, typer.Option(help="A file of what all clients do to their columns.", metavar="FILE")
+    ] = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Rows of a batch, for what can be read.")] = 8,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -21,8 +24,8 @@ def check(
     from seepage.studies.rows.explain import explain
     from seepage.studies.rows.model_facts import model_facts
 
-    asked = {"data": data, "model": model, "batch_sizes": [batch_size]} | ({"target": target} if target else {})
-    plan = make_plan(asked)
+    said = {"target": target, "preprocessing": preprocessing}
+    plan = make_plan({"data": data, "model": model, "batch_sizes": [batch_size]} | {k: v for k, v in said.items() if v})
     source, settings = open_sources(plan)[0], plan.variants[0].settings
     facts = model_facts(source, settings, settings.models[0])  # type: ignore[arg-type, attr-defined]
     (entry,) = explain(source, settings)  # type: ignore[arg-type]

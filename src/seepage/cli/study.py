@@ -159,7 +159,7 @@ def _planned(
 
 def _check_at_once(study: str, typed: Typed, how: RunOptions) -> None:
     """Tell what can be told before torch is loaded (which takes seconds): absent files, wrong values of settings."""
-    for name in ("data", "schema_file", "path"):
+    for name in ("data", "schema_file", "path", "preprocessing"):
         check_there(typed.get(name))
     if how.plan is None:
         checked(SETTINGS[study], {name: typed[name] for name in SETTINGS[study].model_fields if name in typed})

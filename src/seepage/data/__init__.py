@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from seepage.data.partition import Dirichlet as Dirichlet
     from seepage.data.partition import Partition as Partition
     from seepage.data.partition import QuantitySkew as QuantitySkew
+    from seepage.data.preprocessing import Preprocessing as Preprocessing
     from seepage.data.registry import DATASETS as DATASETS
     from seepage.data.registry import open_dataset as open_dataset
     from seepage.data.schema import Column as Column
     from seepage.data.schema import Dropped as Dropped
     from seepage.data.schema import Schema as Schema
     from seepage.data.schema import Target as Target
+    from seepage.data.sklearn_facts import from_sklearn as from_sklearn
     from seepage.data.splitting import Splits as Splits
     from seepage.data.splitting import split as split
     from seepage.data.splitting import split_by_group as split_by_group
@@ -49,6 +51,7 @@ __all__ = [
     "IdentifierWarning",
     "Layout",
     "Partition",
+    "Preprocessing",
     "QuantitySkew",
     "Schema",
     "Splits",
@@ -57,6 +60,7 @@ __all__ = [
     "Target",
     "as_frame",
     "clinic",
+    "from_sklearn",
     "infer_schema",
     "mimic_frame",
     "mimic_splits",
@@ -83,6 +87,7 @@ __getattr__ = lazily(
         "IdentifierWarning": "leaving_out",
         "Layout": "encoding",
         "Partition": "partition",
+        "Preprocessing": "preprocessing",
         "QuantitySkew": "partition",
         "Schema": "schema",
         "Splits": "splitting",
@@ -91,6 +96,7 @@ __getattr__ = lazily(
         "Target": "schema",
         "as_frame": "frames",
         "clinic": "clinic_table",
+        "from_sklearn": "sklearn_facts",
         "infer_schema": "infer",
         "mimic_frame": "mimic",
         "mimic_splits": "mimic",

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from seepage.data.curve import Curve
+from seepage.data.preprocessing import OneHotFacts, Preprocessing, QuantileFacts
 from seepage.data.schema import Schema
 from seepage.data.table import UNKNOWN_CODE, Table
 
@@ -68,6 +71,7 @@ class Encoder:
         numbers: ``standard`` (zero mean, unit deviation), ``minmax`` (the observed range to [0, 1]) or
             ``none``.
         standardise_onehot: also standardise the one-hot entries, as TabLeak does.
+        preprocessing: what all clients do to their columns instead: ``numbers`` and statistics of tables do not count.
 
     Guarantees:
         ``decode(encode(t, s), s)`` is ``t`` for every row whose categories are known and whose numbers are in
@@ -78,6 +82,26 @@ class Encoder:
     categories: Categories = "onehot"
     numbers: Numbers = "standard"
     standardise_onehot: bool = False
+    preprocessing: Preprocessing | None = None
+
+    @property
+    def curves(self) -> tuple[Curve | None, ...]:
+        """How each number is bent before it is scaled; None if it is not."""
+        if self.preprocessing is None:
+            return (None,) * len(self.schema.numeric)
+        return tuple(each.curve if isinstance(each, QuantileFacts) else None for each in self.preprocessing.numbers)
+
+    def ranges(self) -> tuple[np.ndarray, np.ndarray]:
+        """(numeric,) the lowest and the highest value of every number, in the units that shift and scale act on."""
+        ends = [[column.low for column in self.schema.numeric], [column.high for column in self.schema.numeric]]
+        low, high = (self._bent(np.array([end], dtype=np.float64))[0] for end in ends)
+        return low, high
+
+    @property
+    def whole(self) -> np.ndarray:
+        """(numeric,) which numbers are whole in those units."""
+        pairs = zip(self.schema.numeric, self.curves, strict=True)
+        return np.array([column.integer and curve is None for column, curve in pairs], dtype=bool)
 
     @property
     def layout(self) -> Layout:
@@ -88,6 +112,8 @@ class Encoder:
     def statistics(self, table: Table) -> Statistics:
         """What :meth:`encode` needs, from this table: the whole data set's, or one client's own."""
         layout = self.layout
+        if self.preprocessing is not None:
+            return self._shared(self.preprocessing)
         shift, scale = np.zeros(layout.width), np.ones(layout.width)
         numeric = slice(0, layout.numeric)
         if self.numbers == "standard":
@@ -108,6 +134,7 @@ class Encoder:
         """(rows, width) float32."""
         layout, shift, scale = self.layout, statistics.shift, statistics.scale
         numeric, codes = slice(0, layout.numeric), self._codes(table)
+        numbers = self._bent(table.numbers)
         zero, one = (-shift / scale).astype(np.float32), ((1 - shift) / scale).astype(np.float32)
         starts = np.array([block.start for block in layout.blocks], dtype=np.int64)
         # Straight into float32: a wide one-hot table in float64 would be twice the memory for no gain.
@@ -117,7 +144,7 @@ class Encoder:
             rows = slice(first, first + _CHUNK)
             part, chosen = encoded[rows], codes[rows]
             part[:] = zero
-            part[:, numeric] = (table.numbers[rows] - shift[numeric]) / scale[numeric]
+            part[:, numeric] = (numbers[rows] - shift[numeric]) / scale[numeric]
             places = chosen + starts
             flat = places + layout.width * np.arange(len(part))[:, None]
             if chosen.size and chosen.min() == UNKNOWN_CODE:
@@ -141,7 +168,7 @@ class Encoder:
         """
         layout = self.layout
         raw = encoded.astype(np.float64) * statistics.scale + statistics.shift
-        numbers = raw[:, : layout.numeric]
+        numbers = self._straightened(raw[:, : layout.numeric])
         if (project or whole) and layout.numeric:
             integers = np.array([column.integer for column in self.schema.numeric])
             numbers = np.where(integers, np.round(numbers), numbers)
@@ -155,9 +182,36 @@ class Encoder:
         ]
         return numbers, np.stack(codes, 1) if codes else np.zeros((len(raw), 0), dtype=np.int64)
 
+    def _shared(self, preprocessing: Preprocessing) -> Statistics:
+        """The scaling that all clients share."""
+        layout = self.layout
+        shift, scale = np.zeros(layout.width), np.ones(layout.width)
+        numeric = slice(0, layout.numeric)
+        shift[numeric] = [each.shift for each in preprocessing.numbers]
+        scale[numeric] = [each.scale for each in preprocessing.numbers]
+        if self.standardise_onehot:
+            for block, each in zip(layout.blocks, preprocessing.categories, strict=True):
+                if isinstance(each, OneHotFacts) and each.scale:
+                    shift[block], scale[block] = each.shift, each.scale
+        return Statistics(shift, scale)
+
+    def _bent(self, numbers: np.ndarray) -> np.ndarray:
+        return _columnwise(numbers, [None if curve is None else curve.bend for curve in self.curves])
+
+    def _straightened(self, numbers: np.ndarray) -> np.ndarray:
+        return _columnwise(numbers, [None if curve is None else curve.straighten for curve in self.curves])
+
     def _codes(self, table: Table) -> np.ndarray:
         """Places inside the blocks; with embeddings the unknown category has the last place of its block."""
         if self.categories == "onehot":
             return table.codes
         sizes = np.array([len(column.categories) for column in self.schema.categorical], dtype=np.int64)
         return np.where(table.codes == UNKNOWN_CODE, sizes, table.codes)
+
+
+def _columnwise(numbers: np.ndarray, functions: Sequence[Callable[[np.ndarray], np.ndarray] | None]) -> np.ndarray:
+    """Each column through its function; the same array if there are none."""
+    if not any(functions):
+        return numbers
+    columns = [numbers[:, k] if each is None else each(numbers[:, k]) for k, each in enumerate(functions)]
+    return np.stack(columns, axis=1)

@@ -129,6 +129,21 @@ def fitted(own: OwnTable, schema: Schema, said: Mapping[str, str]) -> OwnTable:
     return replace(own, readings=tuple(readings))
 
 
+def read_again(
+    own: OwnTable, words: Mapping[str, str], said: Mapping[str, str], *, apart: Iterable[str | None]
+) -> OwnTable:
+    """The same table with columns read by these words.
+
+    Args:
+        words: for columns that need not be there.
+        said: what the user asked for; it goes before.
+        apart: columns that are no inputs.
+    """
+    inputs = set(own.written.columns) - set(apart)
+    wanted = {name: word for name, word in words.items() if name in inputs} | dict(said)
+    return replace(own, readings=tuple(read_columns(own.written, wanted, own.separator)))
+
+
 def there(path: Path) -> Path:
     """The path; a word that is neither a file nor a data set is told with the nearest data set."""
     if not path.exists() and not path.suffix and len(path.parts) == 1:

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from seepage._core import InputError, unknown_name
 from seepage._core.option import MAIN, Option
@@ -82,13 +82,31 @@ class Request(BaseModel):
         Path | None,
         Option(help="A schema file (see `seepage data schema`).", group=TABLE, flag="--schema", one="schema"),
     ] = None
+    preprocessing: Annotated[
+        Any,
+        Option(
+            help="A file of what all clients do to their columns (see `docs/how-to/own-model.md`); in Python also a "
+            "fitted scikit-learn preprocessor.",
+            group=TABLE,
+        ),
+    ] = None
     path: Annotated[Path | None, Option(help="Your own copy of a named data set.", group=TABLE)] = None
     fallback: Annotated[
         str | None, Option(help="A data set to use if the named one cannot be fetched.", group=TABLE)
     ] = None
 
+    @field_validator("preprocessing", mode="before")
+    @classmethod
+    def _as_facts(cls, given: Any) -> Any:
+        """A fitted preprocessor becomes its facts at once: those can be sent to other processes, and compared."""
+        if given is None or isinstance(given, str | Path):
+            return given or None
+        from seepage.data.prepared import as_preprocessing
+
+        return as_preprocessing(given)
+
     def model_post_init(self, context: Any, /) -> None:
-        for given in (self.data, self.schema_file, self.path):
+        for given in (self.data, self.schema_file, self.path, self.preprocessing):
             if isinstance(given, str | Path):
                 user_path(given)
         if self.task is not None and self.task not in TASKS:
@@ -115,7 +133,7 @@ class Request(BaseModel):
         """As it is written down: equal for equal tables, however they were given."""
         said = {name: _canonical(getattr(self, name)) for name in sorted(Request.model_fields)}
         # Tasks are named after this: nothing said must be what it was before the setting existed.
-        return {name: value for name, value in said.items() if name != "read_as" or value}
+        return {name: value for name, value in said.items() if name not in ("read_as", "preprocessing") or value}
 
 
 def _canonical(value: Any) -> Any:
@@ -126,6 +144,8 @@ def _canonical(value: Any) -> Any:
         return [_canonical(entry) for entry in value]
     if isinstance(value, Path):
         return str(value)
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
     if isinstance(value, dict):
         return dict(sorted(value.items()))
     from seepage.data.frames import as_frame

@@ -1,4 +1,7 @@
-"""The audited table: a data set by name, a file, or a frame."""
+"""The audited table: a data set by name, a file, or a frame.
+
+Long because every way in which a table comes ends here.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,9 @@ from seepage._core.paths import user_path
 from seepage.data import Dropped, Schema, Splits, Table, Target, infer_schema, split, split_by_group
 from seepage.data.infer import as_text, column_of_kind, infer_inputs
 from seepage.data.overview import Overview, overview_of
-from seepage.data.own_table import OwnTable, fitted, open_own, there
+from seepage.data.own_table import OwnTable, fitted, open_own, read_again, there
+from seepage.data.prepared import as_preprocessing, lost_cells, prepared, words_of
+from seepage.data.preprocessing import Preprocessing
 from seepage.data.read_column import Reading
 from seepage.data.reading import check_said, read_columns
 from seepage.data.registry import find_dataset, open_dataset
@@ -40,6 +45,7 @@ class Source:
     group: str = ""
     notes: tuple[str, ...] = ()
     overview: Overview | None = None
+    preprocessing: Preprocessing | None = None
 
     @cached_property
     def digest(self) -> str:
@@ -49,6 +55,8 @@ class Source:
             found.update(np.ascontiguousarray(part).tobytes())
         if self.groups is not None:
             found.update(repr(self.groups.tolist()).encode())
+        if self.preprocessing is not None:
+            found.update(self.preprocessing.to_toml().encode())
         return found.hexdigest()
 
     def describe(self) -> Dataset:
@@ -89,7 +97,7 @@ def located(request: Request, base: Path) -> Request:
     """The same with files named from the root: for a worker that runs in another folder."""
     changes: dict[str, Any] = {
         name: base / value
-        for name in ("path", "schema_file")
+        for name in ("path", "schema_file", "preprocessing")
         if isinstance(value := getattr(request, name), str | Path) and not Path(value).is_absolute()
     }
     if isinstance(request.data, str | Path) and not request.named and (base / request.data).exists():
@@ -113,6 +121,7 @@ def _own_source(request: Request) -> tuple[Source, OwnTable]:
     if request.target is None and request.schema_file is None:
         raise InputError("Which column is to be predicted? Name it with --target.")
     edited = Schema.read(request.schema_file) if request.schema_file is not None else None
+    shared = as_preprocessing(request.preprocessing)
     said = {**request.read_as, **dict.fromkeys(request.drop, "leave_out")}
     named = [name for name in (request.target, request.group, *request.sensitive) if name is not None]
     own = open_own(request.data, said, named)
@@ -122,16 +131,19 @@ def _own_source(request: Request) -> tuple[Source, OwnTable]:
         }
         said = listed | said
         own = fitted(own if not listed else open_own(request.data, said), edited, said)
+    if shared is not None:
+        own = read_again(own, words_of(shared), said, apart=(request.target, request.group))
     frame, group = own.frame, request.group
     _check_group(group, frame)
     schema = _schema(request, frame, edited, group, own.readings).with_sensitive(request.sensitive)
+    if shared is not None:
+        frame, schema = prepared(frame, schema, shared)
     table = Table.from_frame(frame, schema)
     labelled = frame[schema.target.name].is_not_null()
-    seen = overview_of(
-        own.name, frame, schema, written=own.written, readings=own.readings, notes=own.notes
-    )  # fmt: skip
+    seen = overview_of(own.name, frame, schema, written=own.written, readings=own.readings, notes=own.notes)
     groups = own.plainly(group).filter(labelled).to_numpy() if group else None
-    return Source(name=own.name, table=table, groups=groups, group=group or "", overview=seen), own
+    source = Source(name=own.name, table=table, groups=groups, group=group or "", overview=seen)
+    return _with_preprocessing(source, shared), own
 
 
 def table_under(data: str | Path, schema: Schema) -> Table:
@@ -177,10 +189,22 @@ def _named_source(request: Request) -> Source:
     frame = frame.with_columns(reading.values for reading in readings)
     edited = Schema.read(request.schema_file) if request.schema_file is not None else None
     schema = _schema(request, frame, edited, group, readings, known=known).with_sensitive(request.sensitive)
+    shared = as_preprocessing(request.preprocessing)
+    if shared is not None:
+        frame, schema = prepared(frame, schema, shared)
     table = Table.from_frame(frame, schema)
     seen = overview_of(name, frame, schema, written=written, readings=readings)
     groups = frame.filter(pl.col(schema.target.name).is_not_null())[group].to_numpy() if group else None
-    return Source(name=name, table=table, groups=groups, group=group or "", notes=notes, overview=seen)
+    source = Source(name=name, table=table, groups=groups, group=group or "", notes=notes, overview=seen)
+    return _with_preprocessing(source, shared)
+
+
+def _with_preprocessing(source: Source, shared: Preprocessing | None) -> Source:
+    """The source with what all clients do to their columns, and sentences about what that loses."""
+    if shared is None:
+        return source
+    lost = (*shared.cannot_be_inverted(), *lost_cells(source.table, shared))
+    return replace(source, preprocessing=shared, notes=(*source.notes, *lost))
 
 
 def _check_group(group: str | None, frame: pl.DataFrame) -> None:

@@ -21,15 +21,15 @@ def space_of(encoder: Encoder, shared: Statistics | None, knowledge: Knowledge) 
     Args:
         shared: the statistics with which all clients scale, if the adversary may know them.
     """
-    columns = encoder.schema.numeric
+    low, high = encoder.ranges()
     known: dict[str, Tensor] = {}
     if knowledge.statistics:
         assert shared is not None
         known["shift"] = torch.from_numpy(shared.shift).float()
         known["scale"] = torch.from_numpy(shared.scale).float()
     if knowledge.ranges:
-        known["low"] = torch.tensor([column.low for column in columns])
-        known["high"] = torch.tensor([column.high for column in columns])
+        known["low"] = torch.from_numpy(low).float()
+        known["high"] = torch.from_numpy(high).float()
     if knowledge.ranges or knowledge.whole:
-        known["integers"] = torch.tensor([column.integer for column in columns], dtype=torch.bool)
+        known["integers"] = torch.from_numpy(encoder.whole)
     return Space(layout=encoder.layout, standardised=encoder.standardise_onehot, **known)

@@ -1,7 +1,8 @@
 """Models, and the one functional core that clients and attackers share."""
 
-from seepage.models.architecture import Architecture, make_learner
+from seepage.models.architecture import Architecture, Arranged, make_learner
 from seepage.models.entrance import Tokens, number_part, tokens_of
+from seepage.models.entry import Entry
 from seepage.models.factors import (
     Factors,
     activations,
@@ -35,6 +36,8 @@ from seepage.models.trial import loop_seconds
 __all__ = [
     "MLP",
     "Architecture",
+    "Arranged",
+    "Entry",
     "FTTransformer",
     "Factors",
     "Foreign",

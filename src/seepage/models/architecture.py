@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import torch
 from torch import nn
 
 from seepage._core import InputError
+from seepage.models.entry import Entry
 from seepage.models.functional import Learner, LearningTask, scoped_randomness
 from seepage.models.trial import tried
 
@@ -22,6 +24,33 @@ class Architecture(Protocol):
     def binary_outputs(self) -> int: ...
 
     def build(self, numeric: int, sizes: tuple[int, ...], outputs: int) -> nn.Module: ...
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """An architecture whose module takes rows that are laid out otherwise.
+
+    Args:
+        architecture: that builds it.
+        entry: what is done to rows before the module takes them.
+    """
+
+    architecture: Architecture
+    entry: Entry
+
+    @property
+    def encoding(self) -> Literal["onehot", "ordinal"]:
+        """Of the architecture."""
+        return self.architecture.encoding
+
+    @property
+    def binary_outputs(self) -> int:
+        """Of the architecture."""
+        return self.architecture.binary_outputs
+
+    def build(self, numeric: int, sizes: tuple[int, ...], outputs: int) -> nn.Module:
+        """The module for inputs as it takes them; ``numeric`` and ``sizes`` are of our rows."""
+        return self.architecture.build(self.entry.numeric, self.entry.sizes, outputs)
 
 
 def make_learner(
@@ -46,9 +75,10 @@ def make_learner(
     if architecture.binary_outputs not in (1, 2):
         raise InputError(f"A binary model has 1 or 2 outputs, not {architecture.binary_outputs}.")
     outputs = {"binary": architecture.binary_outputs, "multiclass": classes, "regression": 1}[task]
+    entry = architecture.entry if isinstance(architecture, Arranged) else None
     with scoped_randomness(seed):
         module = architecture.build(numeric, sizes, outputs)
-    learner = Learner(module, task, positive_weight, batch_statistics=batch_statistics)
+    learner = Learner(module, task, positive_weight, batch_statistics=batch_statistics, entry=entry)
     if _is_ours(architecture) or torch.empty(0).is_meta:  # there, only its size is asked for
         return learner
     return tried(learner, numeric + sum(sizes))
@@ -56,4 +86,6 @@ def make_learner(
 
 def _is_ours(architecture: Architecture) -> bool:
     """Whether it is one of the house's nets, which take all of ``torch.func``."""
+    if isinstance(architecture, Arranged):
+        return False
     return type(architecture).__module__.startswith("seepage.models.") and not hasattr(architecture, "made")

@@ -21,6 +21,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from seepage._core import InputError
 from seepage.models.batch_norm import momenta, seen_statistics, with_batch_statistics, with_stored_statistics
+from seepage.models.entry import Entry
 from seepage.models.one_by_one import Axes, one_by_one
 
 Parameters = dict[str, Tensor]
@@ -93,6 +94,7 @@ class Learner:
         positive_weight: weight of the positive class in the binary loss.
         abilities: what of ``torch.func`` the module can take.
         batch_statistics: BatchNorm is in training mode.
+        entry: what is done to rows before the module takes them.
     """
 
     module: nn.Module
@@ -100,6 +102,7 @@ class Learner:
     positive_weight: float = 1.0
     abilities: Abilities = EVERYTHING
     batch_statistics: bool = False
+    entry: Entry | None = None
     _noisy: nn.Module = field(init=False, repr=False)
     _initial: Parameters = field(init=False, repr=False)
 
@@ -184,7 +187,8 @@ class Learner:
         abilities = self.abilities
         plainly = sdpa_kernel(SDPBackend.MATH) if abilities.plain_attention else nullcontext()
         with plainly:
-            rows = x.clone() if abilities.copies else x
+            rows = x if self.entry is None else self.entry(x)
+            rows = rows.clone() if abilities.copies else rows
             result: Tensor = functional_call(self._noisy if noisy else self.module, parameters, (rows,))
         return result
 

@@ -27,7 +27,8 @@ class Passes(Protocol):
 
 def has_passes(learner: Learner) -> bool:
     """Whether the model is one of these, and its loss can be computed for all runs in one call."""
-    return learner.vectorised and (isinstance(learner.module, BlockFTTransformer) or is_perceptron(learner))
+    plain = learner.vectorised and learner.entry is None
+    return plain and (isinstance(learner.module, BlockFTTransformer) or is_perceptron(learner))
 
 
 def passes_of(learner: Learner, parameters: Parameters, runs: int) -> Passes:

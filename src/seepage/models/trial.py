@@ -99,10 +99,11 @@ def _differentiable(learner: Learner, x: Tensor, y: Tensor) -> None:
 
 
 def _writes(learner: Learner, x: Tensor) -> bool:
-    given = x.clone()
+    given = x.clone() if learner.entry is None else learner.entry(x)
+    before = given.clone()
     with torch.no_grad():
         failure(lambda: learner.module(given))
-    return not torch.equal(given, x)
+    return not torch.equal(given, before)
 
 
 def _mixes(learner: Learner, x: Tensor) -> bool:

@@ -8,8 +8,9 @@ from typing import Any, Protocol
 import torch
 
 from seepage._core import InputError
-from seepage.data import Encoder, Table
-from seepage.models import Architecture, Learner, make_learner
+from seepage.data import Encoder, Preprocessing, Table
+from seepage.data.arrangement import arrangement_of
+from seepage.models import Architecture, Arranged, Entry, Foreign, Learner, make_learner
 from seepage.plans import registry
 
 
@@ -53,12 +54,13 @@ def make_parts(
         schema=source.table.schema,
         categories=architecture.encoding,
         numbers=settings.numbers,
-        standardise_onehot=standardise_onehot and architecture.encoding == "onehot",
+        standardise_onehot=_standardises(source, architecture, asked=standardise_onehot),
+        preprocessing=shared_by(source),
     )
     layout, classes = encoder.layout, len(target.classes)
     try:
         learner = make_learner(
-            architecture,
+            _arranged(architecture, encoder, source),
             layout.numeric,
             layout.sizes,
             target.task,
@@ -70,6 +72,37 @@ def make_parts(
     except (ValueError, RuntimeError, ZeroDivisionError) as error:
         raise cannot_build(model, settings, error) from None
     return encoder, learner
+
+
+def shared_by(source: Tabled) -> Preprocessing | None:
+    """What all clients do to their columns, if that was given."""
+    shared: Preprocessing | None = getattr(source, "preprocessing", None)
+    return shared
+
+
+def _arranged(architecture: Architecture, encoder: Encoder, source: Tabled) -> Architecture:
+    """Somebody's own module takes rows as their preprocessor lays them out; our models take them as we do."""
+    if encoder.preprocessing is None or not isinstance(architecture, Foreign):
+        return architecture
+    made = arrangement_of(encoder.preprocessing, encoder.layout)
+    if made is None:
+        return architecture
+    back, picked = made.back(encoder.layout, encoder.statistics(source.table)), made.picked
+    entry = Entry(
+        picked=None if picked is None else torch.tensor(picked),
+        matrix=torch.from_numpy(made.matrix(encoder.layout.width)) if picked is None else None,
+        offsets=torch.tensor(made.offsets) if picked is None else None,
+        back=None if back is None else torch.from_numpy(back),
+        numeric=made.numeric,
+        sizes=made.sizes,
+    )
+    return Arranged(architecture, entry)
+
+
+def _standardises(source: Tabled, architecture: Architecture, *, asked: bool) -> bool:
+    """Whether one-hot entries are scaled: as the preprocessing does it, if there is one."""
+    shared = shared_by(source)
+    return architecture.encoding == "onehot" and (asked if shared is None else shared.standardised)
 
 
 def check_model(

@@ -25,7 +25,7 @@ def bent_of(view: View) -> tuple[tuple[float, float], ...]:
     width = view.space.layout.width
     layer = next(each for each in usable_layers(view.plain, width) if each.entrance)
     weight = view.parameters[parameter_name(layer.name, "weight")]
-    few = width > WIDE and len(weight) < width and _only_way(view, weight)
+    few = width > WIDE and layer.back is None and len(weight) < width and _only_way(view, weight)
     x = _rows(view, SAMPLES * (1 + (len(weight) if few else width)))
     regressors = x @ weight.T if few else x
     basis = torch.linalg.svd(torch.cat([regressors, x.new_ones(len(x), 1)], 1), full_matrices=False)

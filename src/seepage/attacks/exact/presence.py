@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from seepage.attacks.exact.span import ROUNDING
-from seepage.attacks.exact.view import Layer, is_compressed, layer_gradient, usable_layers, view_of
+from seepage.attacks.exact.view import Layer, column_sizes, is_compressed, layer_gradient, usable_layers, view_of
 from seepage.models import Parameters, number_part, parameter_name, tokens_of
 from seepage.observation import Observation
 
@@ -97,7 +97,7 @@ def _from_layer(observation: Observation, layer: Layer) -> Presence:
         assert observation.space.scale is not None
         shift, scale = observation.space.shift.double(), observation.space.scale.double()
     signal = (columns * scale + bias[:, None] * shift).norm(dim=0)
-    rounding = 4 * ROUNDING * (columns.norm(dim=0) * scale + bias.norm() * shift.abs())
+    rounding = 4 * ROUNDING * (column_sizes(view.gradient, layer)[:width] * scale + bias.norm() * shift.abs())
     error = len(gradient) ** 0.5 * noise * torch.hypot(scale, shift) + rounding
     # A usual record's slopes, from the whole gradient and the usual length of an input.
     usual = float(gradient.norm()) / (view.total**0.5 * (1 + numeric + len(observation.layout.sizes)) ** 0.5)

@@ -5,7 +5,7 @@ Long because it is one object, what an update tells before any search.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import torch
@@ -32,6 +32,8 @@ class Layer:
         affine: its inputs are an affine function of the rows, so combinations of records look like records to it.
         directions: how many independent slopes records can have there: its outputs, less what a LayerNorm behind it
             or a softmax takes.
+        back: of an entrance that takes the rows laid out otherwise: (inputs, width) the way back, both with a 1 if it
+            has a bias.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Layer:
     entrance: bool
     affine: bool
     directions: int
+    back: Tensor | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,6 +174,8 @@ def view_of(observation: Observation) -> View:
     for layer in layers:
         weight = parameters[parameter_name(layer.name, "weight")]
         rounding = max(ROUNDING * float(layer_gradient(gradient, layer).square().mean().sqrt()), 1e-30)
+        if layer.back is not None:  # an entry that is the rest of several carries all of their rounding
+            rounding *= float(layer.back.abs().sum(0).max()) ** 0.5
         if exchange.protocol == "fedavg":  # the client sends a difference of two float32 weights: their rounding stays
             rounding = max(rounding, ROUNDING * float(weight.square().mean().sqrt()) * steps**0.5 * abs(scale))
         floors[layer.name] = rounding
@@ -251,7 +256,18 @@ def category_codes(space: Space) -> tuple[Tensor, ...]:
 
 
 def layer_gradient(gradient: Parameters, layer: Layer) -> Tensor:
-    """(outputs, inputs) a layer's gradient with the bias as its last column."""
+    """(outputs, inputs) a layer's gradient with the bias as its last column; an entrance's as if it took our rows."""
+    own = _own_gradient(gradient, layer)
+    return own if layer.back is None else own @ layer.back.to(own)
+
+
+def column_sizes(gradient: Parameters, layer: Layer) -> Tensor:
+    """(inputs,) lengths of the columns that each column of :func:`layer_gradient` was made of: they bring rounding."""
+    sizes: Tensor = _own_gradient(gradient, layer).norm(dim=0)
+    return sizes if layer.back is None else sizes @ layer.back.abs().to(sizes)
+
+
+def _own_gradient(gradient: Parameters, layer: Layer) -> Tensor:
     weight = gradient[parameter_name(layer.name, "weight")]
     if not layer.biased:
         return weight
@@ -259,10 +275,13 @@ def layer_gradient(gradient: Parameters, layer: Layer) -> Tensor:
 
 
 def augmented(layers: tuple[Layer, ...], inputs: list[Tensor]) -> list[Tensor]:
-    """Inputs with a 1 where the layer has a bias."""
-    return [
+    """Inputs with a 1 where the layer has a bias; an entrance's as our rows."""
+    ones = [
         torch.cat([value, value.new_ones(len(value), 1)], 1) if layer.biased else value
         for layer, value in zip(layers, inputs, strict=True)
+    ]
+    return [
+        value if layer.back is None else value @ layer.back.to(value) for layer, value in zip(layers, ones, strict=True)
     ]
 
 
@@ -301,10 +320,23 @@ def usable_layers(learner: Learner, width: int) -> tuple[Layer, ...]:
     layers = []
     for place, (name, inputs) in enumerate(zip(names, clean, strict=True)):
         if clear[place]:
-            entrance = inputs.shape == x.shape and bool(torch.equal(inputs, x))
             biased = learner.module.get_submodule(name).bias is not None
-            layers.append(Layer(name, biased, entrance, _is_affine(inputs), directions[place]))
+            entrance, back = _enters(learner, x, inputs, biased=biased)
+            layers.append(Layer(name, biased, entrance, _is_affine(inputs), directions[place], back))
     return tuple(layers)
+
+
+def _enters(learner: Learner, x: Tensor, inputs: Tensor, *, biased: bool) -> tuple[bool, Tensor | None]:
+    """Whether a layer takes in the rows themselves; and the way back to ours, if they are laid out otherwise."""
+    entry = learner.entry
+    rows = x if entry is None else entry(x)
+    if inputs.shape != rows.shape or not torch.equal(inputs, rows):
+        return False, None
+    if entry is None:
+        return True, None
+    if entry.back is None or (not biased and bool(entry.back[-1, :-1].any())):
+        return False, None
+    return True, entry.back if biased else entry.back[:-1, :-1]
 
 
 def _directions(learner: Learner, width: int, names: list[str]) -> list[int]:

@@ -63,7 +63,7 @@ def explain(
                 defense=defense,
                 optimiser=optimiser,
                 weight_decay=weight_decay,
-                hidden_scales=encoder.standardise_onehot and settings.local_statistics,
+                hidden_scales=encoder.standardise_onehot and settings.local_statistics and source.preprocessing is None,
             )
             where = {"dataset": source.name, "variant": variant, "protocol": settings.protocol}
             entries.append(_entry(setup, where | {"model": model, "defense": defense}, batch_size))

@@ -99,13 +99,17 @@ def make_training(settings: RowsSettings) -> LocalTraining:
     )
 
 
-def knowledge_of(settings: RowsSettings) -> Knowledge:
-    """What the attacker is given."""
+def knowledge_of(settings: RowsSettings, *, shared: bool = False) -> Knowledge:
+    """What the attacker is given.
+
+    Args:
+        shared: all clients preprocess in one way, which the server handed out and so knows.
+    """
     return Knowledge(
         labels=settings.labels_known,
         ranges=settings.ranges_known,
         whole=settings.whole_known,
-        statistics=not settings.local_statistics,
+        statistics=shared or not settings.local_statistics,
     )
 
 
@@ -147,14 +151,14 @@ def train(
         encoder,
         learner,
         streams.numpy("partition"),
-        local_statistics=settings.local_statistics,
+        local_statistics=settings.local_statistics and source.preprocessing is None,
         largest=settings.largest_client,
         scale_target=settings.targets == "standard",
     )
     trace = simulate(
         make_protocol(settings, batch_size),
         population,
-        knowledge_of(settings),
+        knowledge_of(settings, shared=source.preprocessing is not None),
         streams,
         defense=registry.make("defence", defense, "rows"),
         progress=progress,
