@@ -13,7 +13,7 @@ from seepage.report.section import Section
 from seepage.results.updates import ColumnDoubt, UpdatesResult, UpdatesSummary
 
 LIMIT = 240  # columns of a setting
-DRAWN = 40  # of them in a plot
+DRAWN = 24  # of them in a plot
 PLOTS = 4
 LABEL_LENGTH = 34
 

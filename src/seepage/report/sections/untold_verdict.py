@@ -59,11 +59,11 @@ def _level(result: UpdatesResult) -> Level:
 
 
 def _headline(result: UpdatesResult) -> str:
-    updates = plural(result.trials, "captured update")
-    if result.rows_certified:
-        proven = "every row" if result.rows_certified == result.rows else f"{count(result.rows_certified)} rows"
-        return f"From {updates} of {result.sender}, {proven} of {count(result.rows)} can be read, with proof."
-    return f"From {updates} of {result.sender}, no row of {count(result.rows)} can be read with proof."
+    updates = f"{plural(result.trials, 'captured update')} of {result.sender}"
+    if result.rows_certified == result.rows:
+        return f"All {count(result.rows)} rows behind {updates} can be read, with proof."
+    proven = f"{count(result.rows_certified)} of the" if result.rows_certified else "None of the"
+    return f"{proven} {count(result.rows)} rows behind {updates} can be read with proof."
 
 
 def _tiles(result: UpdatesResult) -> tuple[Tile, ...]:
