@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 import torch
+from sklearn.compose import ColumnTransformer
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from torch import nn
 
 import seepage
@@ -299,3 +302,34 @@ def test_running_statistics_of_batch_norm_are_part_of_what_was_sent(tmp_path: Pa
     captures.write(tmp_path / "stored", **rules, learning_rate=0.05, batch_norm="stored")
     (kept,) = read_back(tmp_path, tmp_path / "stored", table, model="mlp:norm=batch")
     assert not kept.moved
+
+
+def test_a_preprocessing_that_all_share_tells_numbers_in_their_own_units(tmp_path: Path) -> None:
+    frame = clinic(rows=300).select("age", "sex", "ward", "hours_in_emergency", "died")
+    kept = ["age", "hours_in_emergency", "sex", "ward"]
+    table = pd.DataFrame(frame.select(kept).to_dict(as_series=False))
+    made = ColumnTransformer(
+        [("n", StandardScaler(), kept[:2]), ("c", OneHotEncoder(sparse_output=False), kept[2:])]
+    ).fit(table)
+    x = torch.from_numpy(made.transform(table).astype(np.float32))[:ROWS]
+    y = torch.from_numpy(frame["died"].to_numpy().astype(np.float32))[:ROWS]
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(x.shape[1], 64), nn.ReLU(), nn.Linear(64, 1))
+    nn.functional.binary_cross_entropy_with_logits(net(x)[:, 0], y).backward()
+    gradient = {name: value.grad for name, value in net.named_parameters()}
+    captures.write(tmp_path / "capture", before=net.state_dict(), gradient=gradient, rows=ROWS)
+    schema_file(tmp_path, Table.from_frame(frame, infer_schema(frame, "died")))
+    frame[:ROWS].write_csv(tmp_path / "truth.csv")
+
+    def build(inputs: Inputs) -> nn.Module:
+        return nn.Sequential(nn.Linear(inputs.width, 64), nn.ReLU(), nn.Linear(64, inputs.outputs))
+
+    own: dict[str, Any] = {"schema": tmp_path / "schema.toml", "preprocessing": made, "model": build, "reveal": True}
+    untold = audited(tmp_path, **own, simulations=2)
+    captured = untold.cells[-1]
+    assert captured.rows_certified == ROWS
+    ages = sorted(round(float(row.reconstruction["age"]), 1) for row in untold.revealed)  # type: ignore[arg-type]
+    assert ages == sorted(frame["age"][:ROWS].to_list())  # in years, without the truth
+    assert any("means and deviations" in sentence for sentence in untold.threat_model.knows)
+    (told,) = audited(tmp_path, **own, truth=tmp_path / "truth.csv").cells
+    assert told.rows_exact == ROWS

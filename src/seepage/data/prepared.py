@@ -14,7 +14,7 @@ from seepage._core import InputError, nearest
 from seepage.data.encoding import Encoder
 from seepage.data.infer import as_text, column_of_kind
 from seepage.data.preprocessing import CodeFacts, InputFacts, NumberFacts, OneHotFacts, Preprocessing, QuantileFacts
-from seepage.data.schema import MISSING, Column, Schema
+from seepage.data.schema import MISSING, Column, Kind, Schema
 from seepage.data.sklearn_facts import from_sklearn, is_sklearn
 from seepage.data.table import UNKNOWN_CODE, Table
 
@@ -73,6 +73,21 @@ def prepared(frame: pl.DataFrame, schema: Schema, preprocessing: Preprocessing) 
         made = _column(cells.filter(labelled), facts)
         columns.append(replace(made, sensitive=sensitive[facts.name], read_as=readings[facts.name]))
     return frame.with_columns(series), replace(schema, columns=tuple(columns))
+
+
+def prepared_schema(schema: Schema, preprocessing: Preprocessing) -> Schema:
+    """The schema with the preprocessing's order and categories, where there are no rows: ranges are the schema's."""
+    check_columns(preprocessing, schema.names)
+    columns = []
+    for facts in preprocessing.columns:
+        column = schema.column(facts.name)
+        if column.is_numeric != isinstance(facts, NumberFacts | QuantileFacts):
+            raise InputError(f"The preprocessing and the schema do not agree on whether {facts.name!r} is a number.")
+        if isinstance(facts, OneHotFacts | CodeFacts):
+            kind: Kind = "binary" if len(facts.categories) == 2 else "categorical"
+            column = replace(column, kind=kind, categories=facts.categories)
+        columns.append(column)
+    return replace(schema, columns=tuple(columns))
 
 
 def _cells(cells: pl.Series, facts: InputFacts) -> pl.Series:

@@ -146,12 +146,16 @@ def _own_source(request: Request) -> tuple[Source, OwnTable]:
     return _with_preprocessing(source, shared), own
 
 
-def table_under(data: str | Path, schema: Schema) -> Table:
-    """The rows of a file under a schema that is known already."""
+def table_under(data: str | Path, schema: Schema, shared: Preprocessing | None = None) -> Table:
+    """The rows of a file under a schema that is known already, after what all clients do to their columns."""
     path = there(user_path(data))
     said = {each.name: each.read_as for each in schema.columns if each.read_as}
     own = fitted(open_own(path, said), schema, said)
-    return Table.from_frame(own.frame, schema)
+    check_fits(own.frame, schema)
+    if shared is None:
+        return Table.from_frame(own.frame, schema)
+    own = read_again(own, words_of(shared), said, apart=(schema.target.name, None))
+    return Table.from_frame(prepared(own.frame, schema, shared)[0], schema)
 
 
 def look_at(request: Request) -> tuple[Overview, pl.DataFrame]:

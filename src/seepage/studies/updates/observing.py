@@ -36,19 +36,19 @@ def parts_of(source: CapturedUpdates, settings: UpdatesSettings) -> tuple[Encode
     )
 
 
-def knowledge_of(settings: UpdatesSettings) -> Knowledge:
-    """What the attacker is given beside the updates."""
+def knowledge_of(source: CapturedUpdates, settings: UpdatesSettings) -> Knowledge:
+    """What the attacker is given beside the updates. A preprocessing that all clients share is the server's own."""
     return Knowledge(
         labels=settings.labels_known,
         ranges=settings.ranges_known,
         whole=settings.whole_known,
-        statistics=settings.statistics == "table",
+        statistics=settings.statistics == "table" or source.preprocessing is not None,
     )
 
 
 def shared_statistics(source: CapturedUpdates, settings: UpdatesSettings, encoder: Encoder) -> Statistics | None:
-    """The statistics with which all clients scale, if they are those of a public table."""
-    return encoder.statistics(source.table) if settings.statistics == "table" else None
+    """The statistics with which all clients scale: what they share, or a public table's; None if each has its own."""
+    return encoder.statistics(source.table) if knowledge_of(source, settings).statistics else None
 
 
 def why_not(case: Case) -> str:
@@ -93,7 +93,7 @@ def observations_of(
     source: CapturedUpdates, settings: UpdatesSettings, case: Case, encoder: Encoder, learner: Learner
 ) -> list[Observation]:
     """The updates of a case, as a server saw them."""
-    space = space_of(encoder, shared_statistics(source, settings, encoder), knowledge_of(settings))
+    space = space_of(encoder, shared_statistics(source, settings, encoder), knowledge_of(source, settings))
     labels = None
     if settings.labels_known:
         assert source.truth is not None

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from seepage._core import Outcome, Progress, Streams, under
 from seepage.attacks import RowsAttack
 from seepage.captures.reading import SAID
-from seepage.data import Encoder, Table
+from seepage.data import Encoder, Statistics, Table
 from seepage.federation import Truth
 from seepage.metrics import Calibration, Evaluator, Reference, aligned, untold_measures
 from seepage.observation import Claim, Observation
@@ -146,7 +146,7 @@ def _attack(work: Work, scene: _Scene, name: str, cells: Sequence[UpdatesCell], 
                 values=_values(work, scene, claim, calibration, streams.numpy("baselines", index)),
             )
         )
-    shown = _shown(captured, scene, claims[0], settings, number) if settings.reveal else []
+    shown = _shown(captured, scene, claims[0], work, number) if settings.reveal else []
     work.sink.add(records, shown)
 
 
@@ -162,7 +162,7 @@ def _claims(scene: _Scene, attack: RowsAttack, streams: Streams, progress: Progr
 def _simulated(work: Work, scene: _Scene, attack: RowsAttack, cell: UpdatesCell, streams: Streams) -> list[Record]:
     """Claims about imagined clients, scored: how often such an attack is right."""
     settings, source, own = work.settings, work.source, streams.child("simulated")
-    knowledge = knowledge_of(settings)
+    knowledge = knowledge_of(source, settings)
     shared = shared_statistics(source, settings, scene.encoder)
     point, rows = simulate_alike(
         scene.observations[0], scene.encoder, source.table, shared, knowledge, settings.simulations, own
@@ -196,26 +196,26 @@ def _values(
         return untold_measures(claim, schema, calibration)
     public: Table = work.source.table if len(work.source.table) else scene.truth.client_rows
     evaluator = Evaluator(training=Reference.of(public), matching=work.settings.matching)
-    return evaluator(claim, scene.truth, knowledge_of(work.settings), generator)
+    return evaluator(claim, scene.truth, knowledge_of(work.source, work.settings), generator)
 
 
-def _shown(
-    cell: UpdatesCell, scene: _Scene, claim: Claim, settings: UpdatesSettings, number: int
-) -> list[dict[str, JsonValue]]:
+def _shown(cell: UpdatesCell, scene: _Scene, claim: Claim, work: Work, number: int) -> list[dict[str, JsonValue]]:
     """What was read of the first round, beside the true rows where they are known. Only with ``--reveal``."""
     if claim.rows is None:
         return []
-    schema, knowledge, truth = scene.encoder.schema, knowledge_of(settings), scene.truth
+    schema, knowledge, truth = scene.encoder.schema, knowledge_of(work.source, work.settings), scene.truth
+    shared = shared_statistics(work.source, work.settings, scene.encoder)
     if truth is not None:
-        numbers, codes = aligned(claim, truth, knowledge, settings.matching)
+        numbers, codes = aligned(claim, truth, knowledge, work.settings.matching)
         true = truth.rows.to_frame().drop(schema.target.name).to_dicts()
     else:
-        space, raw = scene.observations[0].space, claim.rows.astype(np.float64)
-        if space.scale is not None and space.shift is not None:
-            raw = raw * space.scale.numpy() + space.shift.numpy()
-        numbers = raw[:, : scene.encoder.layout.numeric]
-        codes = np.stack([raw[:, block].argmax(1) for block in scene.encoder.layout.blocks], 1)
-        true = [{} for _ in raw]
+        # Numbers whose scaling nobody knows are told as the model takes them: in the client's deviations.
+        scaling = shared or Statistics(np.zeros(claim.rows.shape[1]), np.ones(claim.rows.shape[1]))
+        known = shared is not None
+        numbers, codes = scene.encoder.decode(
+            claim.rows, scaling, project=known and knowledge.ranges, whole=known and knowledge.whole
+        )
+        true = [{} for _ in numbers]
     read = Table(schema, np.round(numbers, 3), codes, np.zeros(len(numbers), dtype=np.int64))
     columns = [replace(column, integer=False) for column in schema.columns]
     plain = Table(replace(schema, columns=tuple(columns)), read.numbers, read.codes, read.target).to_frame()

@@ -12,8 +12,9 @@ import numpy as np
 from seepage import captures
 from seepage._core import InputError, unknown_name
 from seepage.captures import Capture, CaptureFacts, Entry
-from seepage.data import Schema, Table
+from seepage.data import Preprocessing, Schema, Table
 from seepage.data.overview import Overview
+from seepage.data.prepared import as_preprocessing, prepared_schema
 from seepage.data.request import Request
 from seepage.data.source import open_source, table_under
 from seepage.results.facts import Dataset
@@ -54,6 +55,7 @@ class CapturedUpdates:
         truth: the rows behind the updates; None if nobody tells them.
         client_rows: all rows of the client that audits itself.
         facts: columns for a report.
+        preprocessing: what all clients do to their columns, if that was given.
     """
 
     name: str
@@ -65,6 +67,7 @@ class CapturedUpdates:
     facts: Dataset | None
     notes: tuple[str, ...] = ()
     overview: Overview | None = None
+    preprocessing: Preprocessing | None = None
 
     @cached_property
     def digest(self) -> str:
@@ -75,6 +78,8 @@ class CapturedUpdates:
         for table in (self.table, self.truth, self.client_rows):
             for part in (table.numbers, table.codes, table.target) if table is not None else ():
                 found.update(np.ascontiguousarray(part).tobytes())
+        if self.preprocessing is not None:
+            found.update(self.preprocessing.to_toml().encode())
         return found.hexdigest()
 
     @cached_property
@@ -100,9 +105,11 @@ def open_capture(request: Request, settings: UpdatesSettings) -> CapturedUpdates
     capture = captures.read(settings.capture)
     if request.data is not None:
         public = open_source(request)
-        table, described, name = public.table, public.describe(), public.name
+        table, described, name, shared = public.table, public.describe(), public.name, public.preprocessing
     elif request.schema_file is not None:
-        schema = Schema.read(request.schema_file).with_sensitive(request.sensitive)
+        schema, shared = Schema.read(request.schema_file), as_preprocessing(request.preprocessing)
+        schema = schema if shared is None else prepared_schema(schema, shared)
+        schema = schema.with_sensitive(request.sensitive)
         table, name = _no_rows(schema), ""
         described = describe_schema(schema)
     else:
@@ -113,7 +120,7 @@ def open_capture(request: Request, settings: UpdatesSettings) -> CapturedUpdates
     if settings.statistics == "table" and not len(table):
         raise InputError("The statistics of the table are to be used, but there is only a schema; give it with --data.")
     entries = _chosen(capture, settings)
-    truth, everything = _truth(settings, table.schema, entries)
+    truth, everything = _truth(settings, table.schema, entries, shared)
     notes = (f"Columns as in the table {name}.",) if name else ("Columns as in the schema file.",)
     return CapturedUpdates(
         name=Path(settings.capture).resolve().name,
@@ -123,6 +130,7 @@ def open_capture(request: Request, settings: UpdatesSettings) -> CapturedUpdates
         truth=truth,
         client_rows=everything,
         facts=described.model_copy(update={"notes": (*described.notes, *notes)}),
+        preprocessing=shared,
     )
 
 
@@ -151,19 +159,21 @@ def _chosen(capture: Capture, settings: UpdatesSettings) -> tuple[Entry, ...]:
     return tuple(entry for entry in own if not settings.rounds or entry.round in settings.rounds)
 
 
-def _truth(settings: UpdatesSettings, schema: Schema, entries: tuple[Entry, ...]) -> tuple[Table | None, Table | None]:
+def _truth(
+    settings: UpdatesSettings, schema: Schema, entries: tuple[Entry, ...], shared: Preprocessing | None
+) -> tuple[Table | None, Table | None]:
     """The rows behind the updates, and all rows of their client."""
     if settings.truth is None:
         return None, None
     clients = list(dict.fromkeys(entry.client for entry in entries))
     if len(clients) > 1:
         raise InputError(f"The truth is of one client, and these are updates of {len(clients)}; choose one (--client).")
-    truth = table_under(settings.truth, schema)
+    truth = table_under(settings.truth, schema, shared)
     for entry in entries:
         if entry.facts.rows != len(truth):
             raise InputError(
                 f"The truth has {len(truth)} rows with a target, but {entry.facts.rows} are behind the update of round "
                 f"{entry.round}; give the rows behind it, or choose rounds (--rounds)."
             )
-    whole = truth if settings.client_rows is None else table_under(settings.client_rows, schema)
+    whole = truth if settings.client_rows is None else table_under(settings.client_rows, schema, shared)
     return truth, whole

@@ -20,7 +20,7 @@ from seepage.studies.rows.explain import ranks_of
 from seepage.studies.rows.load import attack_load
 from seepage.studies.strength import with_strength
 from seepage.studies.study import Found, Gathered, Probe, Work
-from seepage.studies.updates.observing import fitted_tensors, parts_of
+from seepage.studies.updates.observing import fitted_tensors, knowledge_of, parts_of
 from seepage.studies.updates.running import UpdatesChoice, cells_of, run_choice
 from seepage.studies.updates.settings import UpdatesSettings
 from seepage.studies.updates.source import CapturedUpdates, Case, open_capture
@@ -157,7 +157,7 @@ def _applicability(source: CapturedUpdates, settings: UpdatesSettings, case: Cas
         defense="none",
         optimiser="sgd" if facts.optimiser == "sgd" else "adam",
         weight_decay=facts.weight_decay,
-        hidden_scales=encoder.standardise_onehot and settings.statistics == "own",
+        hidden_scales=encoder.standardise_onehot and not knowledge_of(source, settings).statistics,
     )
     return Applicability(
         dataset=source.name,
