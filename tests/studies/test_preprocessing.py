@@ -88,5 +88,5 @@ def test_a_file_of_facts_gives_the_same_audit(tmp_path: Path) -> None:
 
 
 def test_other_studies_do_not_take_it() -> None:
-    with pytest.raises(InputError, match="belongs to the study rows"):
+    with pytest.raises(InputError, match="belongs to the studies rows"):
         make_plan({"study": "property", "data": frame(), "target": "target", "preprocessing": SHAPES["plain"]})

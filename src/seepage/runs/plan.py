@@ -222,7 +222,9 @@ def prepare(study: Study, values: Mapping[str, Any]) -> tuple[Request, Settings]
     except ValidationError as error:
         raise InputError(sentence(error)) from None
     if request.preprocessing is not None and study.name not in ("rows", "updates"):
-        raise InputError(f"Preprocessing of your own belongs to the studies rows and updates; this is the study {study.name}.")
+        raise InputError(
+            f"Preprocessing of your own belongs to the studies rows and updates; this is the study {study.name}."
+        )
     own = {name: value for name, value in values.items() if name not in about}
 
     def written_out(part: str, asked: Any) -> str:
