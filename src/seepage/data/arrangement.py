@@ -72,6 +72,22 @@ class Arrangement:
         return result
 
 
+def code_columns(preprocessing: Preprocessing, layout: Layout) -> tuple[tuple[int, ...], tuple[slice, ...]]:
+    """For a model that takes codes: the places of ours that are its numbers, in order, and its blocks of codes."""
+    numbers, blocks = iter(range(layout.numeric)), iter(layout.blocks)
+    picked: list[int] = []
+    codes: list[slice] = []
+    for facts in preprocessing.columns:
+        if isinstance(facts, NumberFacts | QuantileFacts):
+            picked.append(next(numbers))
+        elif isinstance(facts, OneHotFacts):
+            start = next(blocks).start
+            picked += [start + place for place in facts.kept]
+        else:
+            codes.append(next(blocks))
+    return tuple(picked), tuple(codes)
+
+
 def arrangement_of(preprocessing: Preprocessing, layout: Layout) -> Arrangement | None:
     """How their inputs are made of ours; None if they are the same."""
     weights: list[tuple[tuple[int, float], ...]] = []

@@ -29,6 +29,7 @@ from seepage.models.mlp import MLP, small_mlp, tableak_mlp
 from seepage.models.passes import as_layers, has_passes, passes_of
 from seepage.models.plain_norm import twice_differentiable
 from seepage.models.resnet import ResNet
+from seepage.models.soft_codes import CodeEntry, spare_rows
 from seepage.models.tabnet import TabNet
 from seepage.models.traced import Traced, record
 from seepage.models.trial import loop_seconds
@@ -37,6 +38,7 @@ __all__ = [
     "MLP",
     "Architecture",
     "Arranged",
+    "CodeEntry",
     "Entry",
     "FTTransformer",
     "Factors",
@@ -71,6 +73,7 @@ __all__ = [
     "response",
     "scoped_randomness",
     "small_mlp",
+    "spare_rows",
     "tableak_mlp",
     "tokens_of",
     "twice_differentiable",

@@ -9,7 +9,8 @@ import torch
 from torch import nn
 
 from seepage._core import InputError
-from seepage.models.entry import Entry
+from seepage.models.entry import Way
+from seepage.models.foreign import Foreign
 from seepage.models.functional import Learner, LearningTask, scoped_randomness
 from seepage.models.trial import tried
 
@@ -36,7 +37,7 @@ class Arranged:
     """
 
     architecture: Architecture
-    entry: Entry
+    entry: Way
 
     @property
     def encoding(self) -> Literal["onehot", "ordinal"]:
@@ -75,7 +76,7 @@ def make_learner(
     if architecture.binary_outputs not in (1, 2):
         raise InputError(f"A binary model has 1 or 2 outputs, not {architecture.binary_outputs}.")
     outputs = {"binary": architecture.binary_outputs, "multiclass": classes, "regression": 1}[task]
-    entry = architecture.entry if isinstance(architecture, Arranged) else None
+    entry = architecture.entry if isinstance(architecture, Arranged) else _own_entry(architecture, numeric, sizes)
     with scoped_randomness(seed):
         module = architecture.build(numeric, sizes, outputs)
     learner = Learner(module, task, positive_weight, batch_statistics=batch_statistics, entry=entry)
@@ -84,8 +85,13 @@ def make_learner(
     return tried(learner, numeric + sum(sizes))
 
 
+def _own_entry(architecture: Architecture, numeric: int, sizes: tuple[int, ...]) -> Way | None:
+    """What an architecture does to rows by itself: one of somebody else may take codes."""
+    return architecture.entry(numeric, sizes) if isinstance(architecture, Foreign) else None
+
+
 def _is_ours(architecture: Architecture) -> bool:
     """Whether it is one of the house's nets, which take all of ``torch.func``."""
     if isinstance(architecture, Arranged):
         return False
-    return type(architecture).__module__.startswith("seepage.models.") and not hasattr(architecture, "made")
+    return type(architecture).__module__.startswith("seepage.models.") and not isinstance(architecture, Foreign)

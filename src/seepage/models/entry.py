@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+
+
+class Way(Protocol):
+    """From rows as this house lays them out to what a module takes."""
+
+    @property
+    def back(self) -> Tensor | None: ...
+
+    @property
+    def numeric(self) -> int: ...
+
+    @property
+    def sizes(self) -> tuple[int, ...]: ...
+
+    def __call__(self, x: Tensor) -> tuple[Tensor, ...]: ...
+
+    def lending(self, module: nn.Module, x: Tensor) -> AbstractContextManager[None]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,10 +46,14 @@ class Entry:
     numeric: int
     sizes: tuple[int, ...]
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def __call__(self, x: Tensor) -> tuple[Tensor, ...]:
         """(rows, inputs) from (rows, width)."""
         if self.picked is not None:
-            return torch.index_select(x, -1, self.picked.to(x.device))
+            return (torch.index_select(x, -1, self.picked.to(x.device)),)
         assert self.matrix is not None
         assert self.offsets is not None
-        return x @ self.matrix.to(x) + self.offsets.to(x)
+        return (x @ self.matrix.to(x) + self.offsets.to(x),)
+
+    def lending(self, module: nn.Module, x: Tensor) -> AbstractContextManager[None]:
+        """The module needs nothing else."""
+        return nullcontext()

@@ -7,14 +7,16 @@ import hashlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
-from seepage._core import InputError
+from seepage._core import InputError, unknown_name
+from seepage.models.soft_codes import CodeEntry, soften
 from seepage.models.trial import in_words
 
+Taken = Literal["onehot", "codes"]
 ROWS = 3  # that a module is tried with
 
 
@@ -24,7 +26,8 @@ class Inputs:
 
     Args:
         numeric: numbers of a row; they come first.
-        sizes: categories of each categorical column; their one-hot blocks follow.
+        sizes: categories of each categorical column; their one-hot blocks follow. Of a model that takes codes: codes of
+            each column, the last of them for unknown categories.
         outputs: that the task needs: 1 for a logit or a number, else one for each class.
     """
 
@@ -40,7 +43,7 @@ class Inputs:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Foreign:
-    """A module of somebody else, for rows of numbers and one-hot blocks.
+    """A module of somebody else, for rows of numbers and one-hot blocks, or of numbers and codes.
 
     A module that is given brings its weights: every federation of an audit starts from them. A function draws new ones
     each time it is called, from torch's own generator, which is seeded for it.
@@ -48,12 +51,30 @@ class Foreign:
     Args:
         made: the module, or a function from :class:`Inputs` to one.
         binary_outputs: 1 for a logit, 2 for two softmax classes.
+        inputs: ``onehot`` for ``forward(rows)``; ``codes`` for ``forward(numbers, codes)``, where ``nn.Embedding``
+            layers look codes up.
     """
 
     made: nn.Module | Callable[[Inputs], nn.Module]
     binary_outputs: int = 1
+    inputs: Taken = "onehot"
 
-    encoding: ClassVar[Literal["onehot", "ordinal"]] = "onehot"
+    def __post_init__(self) -> None:
+        if self.inputs not in get_args(Taken):
+            raise unknown_name("kind of inputs", self.inputs, get_args(Taken))
+
+    @property
+    def encoding(self) -> Literal["onehot", "ordinal"]:
+        """How categories become inputs."""
+        return "ordinal" if self.inputs == "codes" else "onehot"
+
+    def entry(self, numeric: int, sizes: tuple[int, ...]) -> CodeEntry | None:
+        """What is done to rows of this layout before the module takes them."""
+        if self.inputs == "onehot":
+            return None
+        starts = [numeric + sum(sizes[:column]) for column in range(len(sizes))]
+        blocks = tuple(slice(start, start + size) for start, size in zip(starts, sizes, strict=True))
+        return CodeEntry(picked=torch.arange(numeric), blocks=blocks, numeric=numeric, sizes=sizes)
 
     def build(self, numeric: int, sizes: tuple[int, ...], outputs: int) -> nn.Module:
         """The module for inputs of this layout, tried with a few rows."""
@@ -64,7 +85,9 @@ class Foreign:
         if not any(True for _ in module.parameters()):
             raise InputError("The model has no parameters, so there is nothing to train and nothing to send.")
         if not torch.empty(0).is_meta:  # there, only its size is asked for
-            check_module(module, inputs)
+            check_module(module, inputs, codes=self.inputs == "codes")
+            if self.inputs == "codes":
+                soften(module, numeric, sizes)
         return module
 
     @property
@@ -89,28 +112,34 @@ def as_architecture(found: Any) -> Any:
     A module is itself, and a function (or class) of one argument gets :class:`Inputs`; all else is left as it is.
     """
     if isinstance(found, nn.Module):
-        return Foreign(made=found)
+        return Foreign(made=found, inputs="codes" if len(_needed(found.forward)) == 2 else "onehot")
     if hasattr(found, "build") or not callable(found):
         return found
-    try:
-        needed = [
-            each
-            for each in inspect.signature(found).parameters.values()
-            if each.default is each.empty and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
-        ]
-    except (TypeError, ValueError):  # a built-in that does not say
+    if len(_needed(found)) != 1:
         return found
-    return Foreign(made=found) if len(needed) == 1 else found
+    return Foreign(made=found, inputs=getattr(found, "inputs", "onehot"))
 
 
-def check_module(module: nn.Module, inputs: Inputs) -> None:
+def _needed(function: Callable[..., Any]) -> list[str]:
+    """Arguments without which a function cannot be called; none if it does not say."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # a built-in that does not say
+        return []
+    return [
+        each.name
+        for each in parameters
+        if each.default is each.empty and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+    ]
+
+
+def check_module(module: nn.Module, inputs: Inputs, *, codes: bool = False) -> None:
     """Stop with one sentence at a module that a federation cannot train, or an attacker not replay."""
     before = module.training
     module.eval()
     try:
-        x = torch.rand(ROWS, inputs.width, generator=torch.Generator().manual_seed(0))
         with torch.no_grad():
-            first, second = _answer(module, x.clone()), _answer(module, x.clone())
+            first, second = (_answer(module, _rows(inputs, codes=codes)) for _ in range(2))
         if first.shape != (ROWS, inputs.outputs):
             raise InputError(
                 f"For {ROWS} rows the model gives outputs of shape {tuple(first.shape)}; the task needs "
@@ -132,13 +161,24 @@ def _hint(answer: Tensor, inputs: Inputs) -> str:
     return "; for two softmax classes say so with binary_outputs=2." if two else "."
 
 
-def _answer(module: nn.Module, x: Tensor) -> Tensor:
+def _rows(inputs: Inputs, *, codes: bool) -> tuple[Tensor, ...]:
+    """A few rows to try a module with."""
+    generator = torch.Generator().manual_seed(0)
+    if not codes:
+        return (torch.rand(ROWS, inputs.width, generator=generator),)
+    return torch.rand(ROWS, inputs.numeric, generator=generator), torch.zeros(
+        ROWS, len(inputs.sizes), dtype=torch.int64
+    )
+
+
+def _answer(module: nn.Module, given: tuple[Tensor, ...]) -> Tensor:
     try:
-        found: Any = module(x)
+        found: Any = module(*given)
     except Exception as error:  # noqa: BLE001  # somebody else's code
-        raise InputError(
-            f"The model cannot take rows of {x.shape[1]} entries (numbers, then one-hot blocks): {in_words(error)}."
-        ) from None
+        what = f"rows of {given[0].shape[1]} entries (numbers, then one-hot blocks)"
+        if len(given) == 2:
+            what = f"{given[0].shape[1]} numbers and {given[1].shape[1]} codes a row"
+        raise InputError(f"The model cannot take {what}: {in_words(error)}.") from None
     if not isinstance(found, Tensor):
         raise InputError(f"The model gives a {type(found).__name__}; it must give one tensor of outputs.")
     return found

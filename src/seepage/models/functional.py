@@ -21,7 +21,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from seepage._core import InputError
 from seepage.models.batch_norm import momenta, seen_statistics, with_batch_statistics, with_stored_statistics
-from seepage.models.entry import Entry
+from seepage.models.entry import Way
 from seepage.models.one_by_one import Axes, one_by_one
 
 Parameters = dict[str, Tensor]
@@ -102,7 +102,7 @@ class Learner:
     positive_weight: float = 1.0
     abilities: Abilities = EVERYTHING
     batch_statistics: bool = False
-    entry: Entry | None = None
+    entry: Way | None = None
     _noisy: nn.Module = field(init=False, repr=False)
     _initial: Parameters = field(init=False, repr=False)
 
@@ -186,10 +186,11 @@ class Learner:
         """(rows, outputs) raw outputs for (rows, width) inputs."""
         abilities = self.abilities
         plainly = sdpa_kernel(SDPBackend.MATH) if abilities.plain_attention else nullcontext()
-        with plainly:
-            rows = x if self.entry is None else self.entry(x)
-            rows = rows.clone() if abilities.copies else rows
-            result: Tensor = functional_call(self._noisy if noisy else self.module, parameters, (rows,))
+        module = self._noisy if noisy else self.module
+        given = (x,) if self.entry is None else self.entry(x)
+        given = tuple(each.clone() for each in given) if abilities.copies else given
+        with plainly, nullcontext() if self.entry is None else self.entry.lending(module, x):
+            result: Tensor = functional_call(module, parameters, given)
         return result
 
     def loss(self, parameters: Parameters, x: Tensor, y: Tensor, *, noisy: bool = False) -> Tensor:

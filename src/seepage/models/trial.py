@@ -99,11 +99,11 @@ def _differentiable(learner: Learner, x: Tensor, y: Tensor) -> None:
 
 
 def _writes(learner: Learner, x: Tensor) -> bool:
-    given = x.clone() if learner.entry is None else learner.entry(x)
-    before = given.clone()
+    given = (x.clone(),) if learner.entry is None else learner.entry(x)
+    before = [each.clone() for each in given]
     with torch.no_grad():
-        failure(lambda: learner.module(given))
-    return not torch.equal(given, before)
+        failure(lambda: learner.module(*given))
+    return not all(torch.equal(one, other) for one, other in zip(given, before, strict=True))
 
 
 def _mixes(learner: Learner, x: Tensor) -> bool:

@@ -9,8 +9,8 @@ import torch
 
 from seepage._core import InputError
 from seepage.data import Encoder, Preprocessing, Table
-from seepage.data.arrangement import arrangement_of
-from seepage.models import Architecture, Arranged, Entry, Foreign, Learner, make_learner
+from seepage.data.arrangement import arrangement_of, code_columns
+from seepage.models import Architecture, Arranged, CodeEntry, Entry, Foreign, Learner, make_learner, spare_rows
 from seepage.plans import registry
 
 
@@ -71,7 +71,25 @@ def make_parts(
         )
     except (ValueError, RuntimeError, ZeroDivisionError) as error:
         raise cannot_build(model, settings, error) from None
+    _check_codes(learner, encoder, source.table)
     return encoder, learner
+
+
+def _check_codes(learner: Learner, encoder: Encoder, table: Table) -> None:
+    """Stop where a cell has a code that the model's embedding has no row for."""
+    entry = learner.entry
+    if not isinstance(entry, CodeEntry):
+        return
+    rows, blocks = spare_rows(learner.module), encoder.layout.blocks
+    for column, block in enumerate(entry.blocks):
+        place = blocks.index(block)
+        known = block.stop - block.start - 1
+        if rows.get(column, known) <= known and bool((table.codes[:, place] < 0).any()):
+            name = encoder.schema.categorical[place].name
+            raise InputError(
+                f"The column {name!r} has cells of an unknown category, and the model's embedding has no row for the "
+                f"code {known} that stands for them."
+            )
 
 
 def shared_by(source: Tabled) -> Preprocessing | None:
@@ -84,6 +102,11 @@ def _arranged(architecture: Architecture, encoder: Encoder, source: Tabled) -> A
     """Somebody's own module takes rows as their preprocessor lays them out; our models take them as we do."""
     if encoder.preprocessing is None or not isinstance(architecture, Foreign):
         return architecture
+    if architecture.inputs == "codes":
+        places, blocks = code_columns(encoder.preprocessing, encoder.layout)
+        sizes = tuple(block.stop - block.start for block in blocks)
+        picked_places = torch.tensor(places, dtype=torch.int64)
+        return Arranged(architecture, CodeEntry(picked_places, blocks, numeric=len(places), sizes=sizes))
     made = arrangement_of(encoder.preprocessing, encoder.layout)
     if made is None:
         return architecture

@@ -329,7 +329,7 @@ def usable_layers(learner: Learner, width: int) -> tuple[Layer, ...]:
 def _enters(learner: Learner, x: Tensor, inputs: Tensor, *, biased: bool) -> tuple[bool, Tensor | None]:
     """Whether a layer takes in the rows themselves; and the way back to ours, if they are laid out otherwise."""
     entry = learner.entry
-    rows = x if entry is None else entry(x)
+    rows = x if entry is None else entry(x)[0]
     if inputs.shape != rows.shape or not torch.equal(inputs, rows):
         return False, None
     if entry is None:
