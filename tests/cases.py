@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+import torch
 
+from seepage import captures
 from seepage._core import Streams
 from seepage.attacks import Attack, Exact
 from seepage.data import IID, ByColumn, Dirichlet, Encoder, Partition, QuantitySkew, Table, infer_schema, split
+from seepage.data.request import Request
+from seepage.data.source import open_source
 from seepage.defenses import DPSGD, Defense, GaussianNoise, Quantisation, TopK, Undefended
 from seepage.federation import Automatic, FedAvg, FederatedProtocol, FedSGD, Population, make_population
 from seepage.models import (
@@ -128,3 +133,18 @@ def population(model: str = "linear", task: str = "binary", *, clients: int = 3,
     streams = Streams(seed)
     splits = split(table(task), streams.numpy("split"))
     return make_population(splits, IID(clients=clients), encoder, made, streams.numpy("partition"))
+
+
+def captured(folder: Path, file: Path) -> str:
+    """A capture of two rounds of a client that has three rows of a table in each."""
+    if not folder.exists():
+        table = open_source(Request(data=file, target="target")).table
+        encoder = Encoder(schema=table.schema)
+        learner = make_learner(small_mlp(), encoder.layout.numeric, encoder.layout.sizes, "binary", 2, seed=1)
+        x = torch.from_numpy(encoder.encode(table, encoder.statistics(table)))
+        weights = learner.initial()
+        for number in (1, 2):
+            rows = slice(3 * number, 3 * number + 3)
+            slope = learner.gradient(weights, x[rows], torch.from_numpy(table.target[rows]))
+            captures.write(folder, before=weights, gradient=slope, rows=3, round=number, client="a", add=True)
+    return str(folder)

@@ -50,6 +50,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "evaluate": False,
         "privacy": False,
     },
+    "updates": {"attacks": ["inverting_gradients:steps=2"], "simulations": 1, "reveal": True},
 }
 
 
@@ -59,6 +60,8 @@ def small_plan(study: str, folder: Path, *, table: Path | None = None, **more: A
     if not table.exists():
         folder.mkdir(parents=True, exist_ok=True)
         cases.frame().write_csv(table)
+    if study == "updates":
+        more["capture"] = cases.captured(folder / "capture", table)
     file = folder / f"{study}.toml"
     file.write_text(tomli_w.dumps({"study": study, "data": str(table), "target": "target"} | SMALL[study] | more))
     return make_plan(read_plan(file))

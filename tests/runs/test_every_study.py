@@ -18,14 +18,10 @@ from typing import Any
 import polars as pl
 import pytest
 import tomli_w
-import torch
 from typer.testing import CliRunner
 
-from seepage import captures
 from seepage._core import InputError
 from seepage.cli.main import app
-from seepage.data import Encoder
-from seepage.models import make_learner, small_mlp
 from seepage.report.run_state import run_state
 from seepage.results import Run, TaskDone, read_summary
 from seepage.runs import Plan, make_plan, open_sources, read_plan, run
@@ -87,24 +83,9 @@ def planned(study: str, folder: Path) -> Plan:
     if not table.exists():
         cases.frame().write_csv(table)
     file = folder / "plan.toml"
-    own = PLANS[study] | ({"capture": captured(folder / "capture")} if study == "updates" else {})
+    own = PLANS[study] | ({"capture": cases.captured(folder / "capture", table)} if study == "updates" else {})
     file.write_text(tomli_w.dumps({"study": study, "data": str(table), "target": "target"} | own))
     return make_plan(read_plan(file))
-
-
-def captured(folder: Path) -> str:
-    """A capture of two rounds of a client, with the model and the columns of the tiny table."""
-    if not folder.exists():
-        table = cases.table()
-        encoder = Encoder(schema=table.schema)
-        learner = make_learner(small_mlp(), encoder.layout.numeric, encoder.layout.sizes, "binary", 2, seed=1)
-        x = torch.from_numpy(encoder.encode(table, encoder.statistics(table)))
-        weights = learner.initial()
-        for number in (1, 2):
-            rows = slice(3 * number, 3 * number + 3)
-            slope = learner.gradient(weights, x[rows], torch.from_numpy(table.target[rows]))
-            captures.write(folder, before=weights, gradient=slope, rows=3, round=number, client="a", add=True)
-    return str(folder)
 
 
 def numbers(folder: Path) -> pl.DataFrame:
