@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 import torch
@@ -12,6 +12,7 @@ from seepage._core import InputError
 from seepage.models.entry import Way
 from seepage.models.foreign import Foreign
 from seepage.models.functional import Learner, LearningTask, scoped_randomness
+from seepage.models.own_loss import Function
 from seepage.models.trial import tried
 
 
@@ -29,15 +30,17 @@ class Architecture(Protocol):
 
 @dataclass(frozen=True)
 class Arranged:
-    """An architecture whose module takes rows that are laid out otherwise.
+    """An architecture as somebody uses it: with rows laid out otherwise, or with a loss of their own.
 
     Args:
-        architecture: that builds it.
+        architecture: that builds the module.
         entry: what is done to rows before the module takes them.
+        criterion: the mean loss, from outputs and targets; None for the task's.
     """
 
     architecture: Architecture
-    entry: Way
+    entry: Way | None = None
+    criterion: Function | None = None
 
     @property
     def encoding(self) -> Literal["onehot", "ordinal"]:
@@ -51,6 +54,8 @@ class Arranged:
 
     def build(self, numeric: int, sizes: tuple[int, ...], outputs: int) -> nn.Module:
         """The module for inputs as it takes them; ``numeric`` and ``sizes`` are of our rows."""
+        if self.entry is None:
+            return self.architecture.build(numeric, sizes, outputs)
         return self.architecture.build(self.entry.numeric, self.entry.sizes, outputs)
 
 
@@ -76,10 +81,14 @@ def make_learner(
     if architecture.binary_outputs not in (1, 2):
         raise InputError(f"A binary model has 1 or 2 outputs, not {architecture.binary_outputs}.")
     outputs = {"binary": architecture.binary_outputs, "multiclass": classes, "regression": 1}[task]
-    entry = architecture.entry if isinstance(architecture, Arranged) else _own_entry(architecture, numeric, sizes)
+    entry, criterion = _own_entry(architecture, numeric, sizes), None
+    if isinstance(architecture, Arranged):
+        inner = _own_entry(architecture.architecture, numeric, sizes)
+        entry, criterion = architecture.entry or inner, architecture.criterion
     with scoped_randomness(seed):
         module = architecture.build(numeric, sizes, outputs)
     learner = Learner(module, task, positive_weight, batch_statistics=batch_statistics, entry=entry)
+    learner = replace(learner, criterion=criterion)
     if _is_ours(architecture) or torch.empty(0).is_meta:  # there, only its size is asked for
         return learner
     return tried(learner, numeric + sum(sizes))

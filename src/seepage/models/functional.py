@@ -95,6 +95,7 @@ class Learner:
         abilities: what of ``torch.func`` the module can take.
         batch_statistics: BatchNorm is in training mode.
         entry: what is done to rows before the module takes them.
+        criterion: a mean loss from outputs and targets that takes the place of the task's.
     """
 
     module: nn.Module
@@ -103,6 +104,7 @@ class Learner:
     abilities: Abilities = EVERYTHING
     batch_statistics: bool = False
     entry: Way | None = None
+    criterion: Callable[[Tensor, Tensor], Tensor] | None = None
     _noisy: nn.Module = field(init=False, repr=False)
     _initial: Parameters = field(init=False, repr=False)
 
@@ -199,6 +201,8 @@ class Learner:
 
     def loss_of_outputs(self, outputs: Tensor, y: Tensor) -> Tensor:
         """The mean loss, given the raw outputs. Labels are codes, numbers, or probabilities of the classes."""
+        if self.criterion is not None:
+            return self.criterion(outputs, y.to(outputs.dtype) if self.task == "regression" else y)
         if self.task == "regression":
             return functional.mse_loss(outputs[:, 0], y.to(outputs.dtype))
         if outputs.shape[-1] == 1:

@@ -28,10 +28,12 @@ def tried(learner: Learner, width: int) -> Learner:
     x = torch.rand(CLIENTS, ROWS, width, generator=torch.Generator().manual_seed(0))
     y = torch.zeros(CLIENTS, ROWS, dtype=torch.float32 if learner.task == "regression" else torch.int64)
     learner = replace(learner, abilities=replace(EVERYTHING, copies=_writes(learner, x[0])))
+    if learner.criterion is not None:
+        _check_loss(learner, x[0], y[0])
     _differentiable(learner, x[0], y[0])
     double = learner.double()
     coarse = failure(lambda: double.gradient(double.initial(), x[0].double(), y[0]))
-    learner = _with(learner, coarse=coarse, mixes=_mixes(learner, x[0]))
+    learner = _with(learner, coarse=coarse, mixes=_mixes(learner, x[0], y[0]))
     learner = _with_second(learner, x[0], y[0])
     return _with(learner, loops=failure(lambda: _vectorised(learner, x, y)))
 
@@ -106,12 +108,43 @@ def _writes(learner: Learner, x: Tensor) -> bool:
     return not all(torch.equal(one, other) for one, other in zip(given, before, strict=True))
 
 
-def _mixes(learner: Learner, x: Tensor) -> bool:
-    """Whether a row's outputs depend on the other rows of its batch."""
+def _check_loss(learner: Learner, x: Tensor, y: Tensor) -> None:
+    """A loss must be one finite number that changes with the outputs."""
+    parameters = learner.initial()
+    outputs = learner.outputs(parameters, x)
+    found: list[Any] = []
+    reason = failure(lambda: found.append(learner.loss_of_outputs(outputs, y)))
+    if reason:
+        raise InputError(
+            f"The loss cannot take outputs of shape {tuple(outputs.shape)} and {len(y)} targets: {reason}."
+        )
+    if not isinstance(found[0], Tensor) or found[0].shape != ():
+        what = f"a tensor of shape {tuple(found[0].shape)}" if isinstance(found[0], Tensor) else type(found[0]).__name__
+        raise InputError(f"The loss gives {what}; it must give one number, the mean over the rows, as a tensor.")
+    if not bool(found[0].isfinite()):
+        raise InputError(f"The loss is {float(found[0])} for ordinary outputs; it must be finite.")
+    slopes: list[Tensor] = []
+    reason = failure(lambda: slopes.append(grad(lambda out: learner.loss_of_outputs(out, y))(outputs)))
+    if reason or not bool(slopes[0].any()):
+        raise InputError(
+            f"The loss does not change with the outputs in a differentiable way{f': {reason}' * bool(reason)}."
+        )
+
+
+def _mixes(learner: Learner, x: Tensor, y: Tensor) -> bool:
+    """Whether a row's outputs depend on the other rows of its batch, or a batch's loss is no mean of its rows'."""
     parameters = learner.initial()
     with torch.no_grad():
         together = learner.outputs(parameters, x)
         alone = torch.cat([learner.outputs(parameters, row[None]) for row in x])
+        if learner.criterion is not None:
+            losses = [
+                learner.loss_of_outputs(each[None], target[None]) for each, target in zip(together, y, strict=True)
+            ]
+            if not torch.allclose(
+                learner.loss_of_outputs(together, y), torch.stack(losses).mean(), rtol=1e-4, atol=1e-6
+            ):
+                return True
     return not torch.allclose(together, alone, rtol=1e-3, atol=1e-5 * float(together.abs().max()))
 
 

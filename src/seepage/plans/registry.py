@@ -26,6 +26,7 @@ METHODS = {
     "attack": "start",
     "defence": "protect",
     "model": "build",
+    "criterion": "function",
     "optimiser": "step",
     "server": "step",
 }  # what each must have
@@ -129,8 +130,12 @@ def _pointed_at(kind: str, name: str) -> Part:
 
 def _understood(kind: str, found: Any) -> Any:
     """What somebody gives or names; a plain torch module, or a function that makes one, is a model."""
-    if kind != "model" or isinstance(found, Part):
+    if kind not in ("model", "criterion") or isinstance(found, Part):
         return found
+    if kind == "criterion":
+        from seepage.models.own_loss import as_loss
+
+        return as_loss(found)
     from seepage.models import as_architecture  # torch takes seconds
 
     return as_architecture(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 import torch
@@ -60,7 +61,7 @@ def make_parts(
     layout, classes = encoder.layout, len(target.classes)
     try:
         learner = make_learner(
-            _arranged(architecture, encoder, source),
+            _with_loss(_arranged(architecture, encoder, source), settings, study),
             layout.numeric,
             layout.sizes,
             target.task,
@@ -96,6 +97,20 @@ def shared_by(source: Tabled) -> Preprocessing | None:
     """What all clients do to their columns, if that was given."""
     shared: Preprocessing | None = getattr(source, "preprocessing", None)
     return shared
+
+
+def _with_loss(architecture: Architecture, settings: ModelSettings, study: str) -> Architecture:
+    """With the user's own loss, if they have one."""
+    spec = getattr(settings, "loss", TASK)
+    if spec == TASK:
+        return architecture
+    function = registry.make("criterion", spec, study).function
+    if isinstance(architecture, Arranged):
+        return replace(architecture, criterion=function)
+    return Arranged(architecture, criterion=function)
+
+
+TASK = "task"  # the loss that belongs to the task
 
 
 def _arranged(architecture: Architecture, encoder: Encoder, source: Tabled) -> Architecture:

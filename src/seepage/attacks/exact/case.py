@@ -12,7 +12,7 @@ import torch
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
-from seepage._core import Outcome
+from seepage._core import NotApplicable, Outcome
 from seepage.attacks.exact.certificate import LIMIT, SAME, Rows, certify, distances, exhausted
 from seepage.attacks.exact.closed import Cells, read_single
 from seepage.attacks.exact.handover import smaller
@@ -71,6 +71,9 @@ class Case:
         if not self.observation.finite:
             self.estimate = Claim(outcome=Outcome.NOT_APPLICABLE, note="The update is zero or holds NaN or infinity.")
             return
+        learner = self.observation.learner
+        if learner.criterion is not None and learner.task == "regression":
+            raise NotApplicable("The slopes of a loss of your own by an unknown number are not known; match gradients.")
         view = view_of(self.observation)
         states = presence_of(self.observation).states
         seen = [torch.from_numpy(state != State.ABSENT) & old for state, old in zip(states, view.allowed, strict=True)]

@@ -207,6 +207,8 @@ class Inversion:
         missing = [index for index, observation in enumerate(observations) if observation.labels is None]
         if not missing or self.restorer == "none":
             return observations, ""
+        if observations[0].learner.criterion is not None:
+            return observations, "Labels are not worked out first: that needs a loss whose form is known."
         restorer = RESTORERS[self.restorer]() if isinstance(self.restorer, str) else self.restorer
         found = restorer([observations[index] for index in missing], streams.child("labels"))
         labelled = list(observations)
@@ -290,7 +292,8 @@ class Inversion:
 
     def _label_columns(self, observation: Observation) -> int:
         """Variables per row that stand for its label."""
-        joint = self.targets == "joint" and observation.labels is None
+        # A loss of somebody's own need not take probabilities for labels.
+        joint = self.targets == "joint" and observation.labels is None and observation.learner.criterion is None
         return label_columns(observation.learner, observation.layout.width) if joint else 0
 
     def _run(

@@ -3,7 +3,7 @@
 from seepage.plans.part import Part
 from seepage.plans.parts.attacks import ATTACKS
 from seepage.plans.parts.defenses import DEFENSES
-from seepage.plans.parts.learning import OPTIMISERS, SERVERS
+from seepage.plans.parts.learning import CRITERIA, OPTIMISERS, SERVERS
 from seepage.plans.parts.models import MODELS
 from seepage.plans.parts.readers import DESIGNS, LOSSES, READERS
 
@@ -11,6 +11,7 @@ PARTS: dict[str, tuple[Part, ...]] = {
     "attack": ATTACKS,
     "defence": DEFENSES,
     "model": MODELS,
+    "criterion": CRITERIA,
     "optimiser": OPTIMISERS,
     "server": SERVERS,
     "reader": READERS,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from seepage.federation.servers import Mean, Momentum, fedadam, fedyogi
 from seepage.models.optimisers import SGD, Adam, adamw
+from seepage.models.own_loss import TaskLoss
 from seepage.plans.part import Part
 
 _ROWS = ("rows",)
 _REDDI = "Reddi et al., Adaptive Federated Optimization, ICLR 2021"
 
+CRITERIA = (Part(name="task", make=TaskLoss, works_on=_ROWS, about="Cross-entropy, or the squared error."),)
 OPTIMISERS = (
     Part(name="sgd", make=SGD, works_on=_ROWS, about="Gradient descent, with momentum and weight decay if asked for."),
     Part(

@@ -206,6 +206,14 @@ class RowsSettings(Settings):
     fixed_batch: Annotated[
         bool, Option(help="Attack the same batch of each client at every point.", group=LEARNING)
     ] = False
+    loss: Annotated[
+        str,
+        Option(
+            help="What clients minimise: task, or package.module:function of your own (outputs, targets) -> mean loss.",
+            group=LEARNING,
+            part="criterion",
+        ),
+    ] = "task"
     positive_weight: PositiveWeight = 1.0
     numbers: Numbers = "standard"
     targets: Annotated[
