@@ -38,8 +38,8 @@ def test_updates_are_captured_and_shown(files: Path) -> None:
     told = said(*words, "--after", files / "later.safetensors", "--round", 2, "--add")
     assert "Missing: --learning-rate." in told
     shown = said("show", files / "one")
-    assert "2 updates of 1 clients in 2 rounds, all files whole" in shown
-    assert "batches of 16, 2 local epochs, adam (with options) at a rate of 0.01; 1 tensors, 6 weights" in shown
+    assert "2 updates of 1 client in 2 rounds, all files whole" in shown
+    assert "batches of 16, 2 local epochs, adam (with options) at a rate of 0.01; 6 weights in 1 tensor" in shown
     facts = json.loads(said("show", files / "one", "--json"))
     assert [entry["missing"] for entry in facts["entries"]] == [[], ["learning_rate"]]
 

@@ -15,6 +15,7 @@ from seepage._core.option import MAIN, Option
 from seepage._core.paths import user_path
 from seepage.captures.clients import pseudonym
 from seepage.captures.facts import CaptureFacts
+from seepage.cli.counting import counted
 from seepage.cli.declared import Typed, make_command, split
 from seepage.cli.grouped import GroupedCommand
 from seepage.plans.options import checked
@@ -124,14 +125,16 @@ def show(
     if as_json:
         typer.echo(json.dumps(_facts(capture, sizes), indent=2))
         return
-    clients, rounds = len(capture.clients), len({entry.round for entry in capture.entries})
-    typer.echo(f"{folder}: {len(capture.entries)} updates of {clients} clients in {rounds} rounds, all files whole.")
+    clients = counted(len(capture.clients), "client")
+    rounds = counted(len({entry.round for entry in capture.entries}), "round")
+    typer.echo(f"{folder}: {counted(len(capture.entries), 'update')} of {clients} in {rounds}, all files whole.")
     for entry, (tensors, weights) in zip(capture.entries, sizes, strict=True):
-        typer.echo(f"  round {entry.round}, {entry.client}: {_said(entry)}; {tensors} tensors, {weights:,} weights")
+        size = f"{weights:,} weights in {counted(tensors, 'tensor')}"
+        typer.echo(f"  round {entry.round}, {entry.client}: {_said(entry)}; {size}")
     _tell_missing(capture.entries)
     several = [client for client in capture.clients if len(capture.of_client(client)) > 1]
     if several:
-        typer.echo(f"{len(several)} clients sent several rounds; each is attacked as one case, round by round.")
+        typer.echo(f"{counted(len(several), 'client')} with several rounds: one case each, attacked round by round.")
 
 
 def _size(entry: Entry) -> tuple[int, int]:
@@ -148,10 +151,10 @@ def _said(entry: Entry) -> str:
     from seepage.captures.reading import SAID
 
     facts = entry.facts
-    parts = [f"{SAID[entry.kind]} of {facts.rows:,} rows ({entry.protocol})"]
+    parts = [f"{SAID[entry.kind]} of {counted(facts.rows, 'row')} ({entry.protocol})"]
     if entry.kind != "gradient":
         parts.append(f"batches of {facts.batch_size}" if facts.batch_size else "batch size not known")
-        parts.append(f"{facts.local_epochs} local epochs")
+        parts.append(counted(facts.local_epochs, "local epoch"))
         rate = f"at a rate of {facts.learning_rate:g}" if facts.learning_rate else "at a rate that is not known"
         parts.append(f"{facts.optimiser}{'' if facts.plain_steps else ' (with options)'} {rate}")
     return ", ".join(parts)
