@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from torch import nn
 from typer.testing import CliRunner
 
 from seepage._core import InputError
 from seepage.cli.main import app
+from seepage.models import Inputs
 
 
 def said(*words: str) -> str:
@@ -42,6 +44,15 @@ def test_a_loop_is_said_with_what_it_costs() -> None:
     assert "computed one by one, as torch.func.vmap cannot take the model" in text
     assert "ms for each client and local step of 8 rows" in text
     assert "one restart at a time" in text
+
+
+def huge(inputs: Inputs) -> nn.Module:
+    return nn.Sequential(nn.Linear(inputs.width, 10**6), nn.ReLU(), nn.Linear(10**6, 10**6), nn.Linear(10**6, 1))
+
+
+def test_a_model_that_memory_cannot_hold_is_one_sentence() -> None:
+    with pytest.raises(InputError, match=r"need about .* GB of memory"):
+        said("tests.cli.test_model:huge")
 
 
 def test_what_is_no_model_is_one_sentence() -> None:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 import seepage
 from seepage._core import InputError
-from seepage.models import Foreign, Inputs, make_learner
+from seepage.models import Foreign, Inputs, has_passes, make_learner, passes_of
 from seepage.plans import registry
 from tests import cases
 
@@ -58,6 +58,51 @@ def test_a_module_that_is_given_brings_its_weights() -> None:
     with torch.no_grad():
         net[0].weight.mul_(1.5)
     assert seepage.audit(table, model=net, **QUICK).cells[0].model != one.cells[0].model
+
+
+class Written(nn.Module):
+    """The layers of our `mlp` in a class."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        super().__init__()
+        self.first, self.norm, self.last = nn.Linear(inputs.width, 16), nn.LayerNorm(16), nn.Linear(16, inputs.outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.last(nn.functional.gelu(self.norm(self.first(x))))
+
+
+class Around(Written):
+    """The same with a way around its layers."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x) + x.sum(-1, keepdim=True)
+
+
+class Unused(Written):
+    """The same with a layer that nothing passes."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.last(torch.relu(self.first(x)))
+
+
+def test_a_class_that_is_a_perceptron_gets_its_passes() -> None:
+    """They give the slopes that automatic differentiation gives."""
+    learner, around, unused = (
+        make_learner(Foreign(made=made), LAYOUT.numeric, LAYOUT.sizes, "binary", 2, seed=0)
+        for made in (Written, Around, Unused)
+    )
+    assert has_passes(learner)
+    assert not has_passes(around)
+    assert not has_passes(unused)
+    x = torch.rand(1, 4, LAYOUT.width, generator=torch.Generator().manual_seed(0))
+    y = torch.tensor([[0, 1, 1, 0]])
+    net = passes_of(learner, learner.initial(), 1)
+    outputs = net.forward(x)
+    slopes = torch.func.grad(learner.loss_of_outputs)(outputs[0], y[0])
+    pairs = net.backward(slopes[None])
+    expected = learner.gradient(learner.initial(), x[0], y[0])
+    errors, inputs = (part.reshape(4, -1) for part in pairs.factors["first"])
+    torch.testing.assert_close(errors.T @ inputs, expected["first.weight"])
 
 
 def registry_width(table: Any) -> int:

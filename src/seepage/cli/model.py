@@ -21,12 +21,14 @@ def check(
     """Say what a model takes and sends, where rows enter it, and which attacks can work on it."""
     from seepage.cli.explain import print_entry
     from seepage.runs import make_plan, open_sources  # torch takes a second to load
+    from seepage.runs.bounds import check_memory
     from seepage.studies.rows.explain import explain
     from seepage.studies.rows.model_facts import model_facts
 
     said = {"target": target, "preprocessing": preprocessing}
     plan = make_plan({"data": data, "model": model, "batch_sizes": [batch_size]} | {k: v for k, v in said.items() if v})
     source, settings = open_sources(plan)[0], plan.variants[0].settings
+    check_memory(plan, [source])
     facts = model_facts(source, settings, settings.models[0])  # type: ignore[arg-type, attr-defined]
     (entry,) = explain(source, settings)  # type: ignore[arg-type]
     if as_json:

@@ -82,6 +82,13 @@ def too_much(plan: Plan, sources: Sequence[Opened], jobs: int = 1, progress: Pro
     return Bill(seconds, bill.memory, bill.piece).sentence()
 
 
+def check_memory(plan: Plan, sources: Sequence[Opened]) -> None:
+    """Stop if a plan would need more than half of the memory: what only looks at models has to build them, too."""
+    sentence = Bill(0.0, counted(plan, sources).memory, 0.0).sentence()
+    if sentence:
+        raise InputError(f"{sentence} Use a smaller model.")
+
+
 def is_begun(out: Path | None) -> bool:
     """Whether there is a run that goes on: it was accepted when it began."""
     return out is not None and is_run(out)
