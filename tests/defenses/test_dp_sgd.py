@@ -16,8 +16,8 @@ from seepage.defenses import DPSGD
 from seepage.defenses import dp_sgd as module
 from seepage.defenses.dp_sgd import clipped_sums
 from seepage.federation import Automatic, FedAvg, FedSGD, simulate
-from seepage.federation.fedsgd import for_each
 from seepage.models import Learner, Parameters, Traced
+from seepage.models.local_clients import for_each
 from seepage.observation import Knowledge
 from tests import cases
 

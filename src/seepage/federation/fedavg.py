@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.func import vmap
 
 from seepage._core import InputError
 from seepage.defenses import Defense
 from seepage.federation.exposure import EVERY_POINT, Clock, Schedule, less_often
-from seepage.federation.fedsgd import Computation, apart, batches, check_batch, check_participation, for_each, sum_over
+from seepage.federation.fedsgd import Computation, batches, check_batch, check_participation, sum_over
 from seepage.federation.servers import MEAN, Server
-from seepage.models import Learner, LocalTraining, Parameters, Traced
-from seepage.models.optimisers import Moments
+from seepage.models import Learner, LocalTraining, Parameters
+from seepage.models.local_clients import local_clients
 from seepage.observation import PLAIN, Exchange
 
 
@@ -115,70 +113,7 @@ class FedAvg:
 
         One step of all clients is recorded once and replayed for every local step, so a pass may be of any length.
         """
-        if self.training.plain and not learner.batch_statistics:
-            return self._descent(learner, defense)
-        return self._training(learner, defense)
-
-    def _descent(self, learner: Learner, defense: Defense) -> Computation:
-        """Plain steps, as far as a few operations a step: most audits take this way."""
-        private = defense.gradients(learner)
-
-        def one(parameters: Parameters, x: Tensor, y: Tensor, rate: Tensor) -> Parameters:
-            return learner.local_steps(parameters, x, y, rate, noisy=learner.has_noise)
-
-        plain = Traced(one, steady=learner.vectorised)
-
-        def step(current: Parameters, x: Tensor, y: Tensor, rate: Tensor, random: torch.Generator) -> Parameters:
-            if private is None:
-                result: Parameters = plain(current, x, y, rate)
-                return result
-            slope = private(current, x, y, random)
-            return {name: value - rate * slope[name] for name, value in current.items()}
-
-        def train(parameters: Parameters, x: Tensor, y: Tensor, random: torch.Generator) -> Parameters:
-            current = {name: value.contiguous() for name, value in for_each(len(x), parameters).items()}
-            for number, rate in enumerate(self.training.rates(self.learning_rate, x.shape[1])):
-                current = step(current, x[:, number], y[:, number], torch.tensor(rate), random)
-            return {name: value - parameters[name] for name, value in current.items()}
-
-        return train
-
-    def _training(self, learner: Learner, defense: Defense) -> Computation:
-        """Steps of any optimiser, with moments, and with BatchNorm in training mode if the model has it so."""
-        private = defense.gradients(learner)
-
-        def slopes(weights: Parameters, x: Tensor, y: Tensor) -> tuple[Parameters, Parameters]:
-            return learner.gradient_and_statistics(weights, x, y, noisy=learner.has_noise)
-
-        def move(buffers: Parameters, seen: Parameters) -> Parameters:
-            return learner.moved(buffers, seen)
-
-        def along(*arguments: Any) -> Any:
-            return vmap(self.training.step, in_dims=(0, 0, 0, None, None, None))(*arguments)
-
-        def whole(weights: Parameters, moments: Moments, buffers: Parameters, start: Parameters, *step: Tensor) -> Any:
-            x, y, rate, number = step
-            slope, seen = learner.mapped(slopes, randomness="different")(weights, x, y)
-            return *along(weights, slope, moments, start, rate, number), vmap(move)(buffers, seen) if buffers else {}
-
-        recorded, stepped = Traced(whole, steady=learner.vectorised), Traced(along)
-
-        def train(parameters: Parameters, x: Tensor, y: Tensor, random: torch.Generator) -> Parameters:
-            start, _ = apart(learner, parameters)
-            state = {name: value.contiguous() for name, value in for_each(len(x), parameters).items()}
-            current, buffers = apart(learner, state)
-            moments = self.training.fresh(current)
-            for place, each in enumerate(self.training.rates(self.learning_rate, x.shape[1])):
-                rate, number = torch.tensor(each), torch.tensor(place + 1.0)
-                if private is None:
-                    arguments = (x[:, place], y[:, place], rate, number)
-                    current, moments, buffers = recorded(current, moments, buffers, start, *arguments)
-                else:
-                    slope = private(current, x[:, place], y[:, place], random)
-                    current, moments = stepped(current, slope, moments, start, rate, number)
-            return {name: value - parameters[name] for name, value in (current | buffers).items()}
-
-        return train
+        return local_clients(learner, self.training, self.learning_rate, defense.gradients(learner))
 
     def aggregate(self, parameters: Parameters, updates: Sequence[Parameters], weights: Sequence[int]) -> Parameters:
         """Add the mean change, weighted by the rows each client processed."""

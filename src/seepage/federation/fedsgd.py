@@ -15,6 +15,7 @@ from seepage.defenses import Defense
 from seepage.federation.exposure import EVERY_POINT, Clock, Schedule, less_often
 from seepage.federation.servers import MEAN, Server
 from seepage.models import Learner, Parameters, Traced
+from seepage.models.local_clients import apart, for_each
 from seepage.observation import Exchange
 
 # Parameters, inputs, targets, random numbers of a defence -> updates
@@ -105,15 +106,6 @@ def _with_statistics(learner: Learner) -> Callable[..., Parameters]:
     return learner.mapped(one, (None, None, 0, 0), randomness="different")
 
 
-def apart(learner: Learner, state: Parameters) -> tuple[Parameters, Parameters]:
-    """Weights, and the running statistics that travel with them."""
-    names = learner.buffers().keys()
-    return (
-        {name: value for name, value in state.items() if name not in names},
-        {name: value for name, value in state.items() if name in names},
-    )
-
-
 def check_participation(share: float) -> None:
     """A share of the clients."""
     if not 0 < share <= 1:
@@ -136,11 +128,6 @@ def batches(rows: np.ndarray, size: int, generator: np.random.Generator) -> Iter
     while True:
         order = generator.permutation(rows)
         yield from order[: len(rows) // size * size].reshape(-1, size)
-
-
-def for_each(clients: int, parameters: Parameters) -> Parameters:
-    """The global parameters with a client axis; nothing is copied."""
-    return {name: value.expand(clients, *value.shape) for name, value in parameters.items()}
 
 
 def sum_over(parts: Sequence[Tensor]) -> Tensor:

@@ -14,13 +14,14 @@ from torch import Tensor
 from seepage._core import Progress, Streams, silent
 from seepage.defenses import Defense, Privacy, Undefended
 from seepage.federation.exposure import FINAL, Clock, Schedule, participants
-from seepage.federation.fedsgd import Computation, apart, sum_over
+from seepage.federation.fedsgd import Computation, sum_over
 from seepage.federation.population import Population
 from seepage.federation.servers import MEAN, Memory, Server
 from seepage.federation.space import known_space
 from seepage.federation.trace import AttackPoint, Moment, Trace, Truth
 from seepage.federation.utility import utility
 from seepage.models import Learner, Parameters, fitting_threads, scoped_randomness
+from seepage.models.local_clients import apart
 from seepage.observation import Exchange, Knowledge, Observation
 
 

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from seepage._core import InputError, Streams
 from seepage.defenses import Defense, Undefended
-from seepage.federation.fedsgd import for_each
 from seepage.models import Learner, Parameters, layer_inputs, linear_calls
+from seepage.models.local_clients import for_each
 from seepage.observation.vertical import VerticalUpdate
 
 UNDEFENDED = Undefended()
