@@ -41,6 +41,14 @@ class Gate(Where):
     max_gain: Annotated[
         float | None, Option(help="Largest share read beyond the best guess, such as 0.05.", group=MAIN)
     ] = None
+    max_presence: Annotated[
+        float | None,
+        Option(help="Largest share of categories told to occur or not beyond guessing (attack presence).", group=MAIN),
+    ] = None
+    max_counts: Annotated[
+        float | None,
+        Option(help="Largest share of rows counted right beyond guessing (attack counts).", group=MAIN),
+    ] = None
     accept_weak: Annotated[
         bool,
         Option(
@@ -62,7 +70,13 @@ def _gate(context: typer.Context, typed: Typed) -> None:
     from seepage.results.gate import Limits, asked_attacks, breaches
 
     asked = checked(Gate, typed)
-    limits = Limits(exact=asked.max_exact, emr=asked.max_emr, gain=asked.max_gain)
+    limits = Limits(
+        exact=asked.max_exact,
+        emr=asked.max_emr,
+        gain=asked.max_gain,
+        presence=asked.max_presence,
+        counts=asked.max_counts,
+    )
     folder, summary = _judged(asked)
     tell_missing(summary)
     for name, choices in asked_attacks(summary).items():
@@ -77,10 +91,11 @@ def _gate(context: typer.Context, typed: Typed) -> None:
     count = len(above) + len(summary.not_run)
     weak = len(found) - len(above)
     forgiven = f", {weak} too weakly attacked and accepted (--accept-weak)" if weak else ""
-    settings = counted(len(summary.cells), "setting")
+    judged = len(summary.cells) + len(getattr(summary, "tallies", ()))
+    settings = counted(judged, "setting")
     stopped = f"{count} above the limits, too weakly attacked or not measured{forgiven}"
     typer.echo(f"{settings} in {folder}: {stopped}.")
-    if count or not summary.cells:
+    if count or not judged:
         raise typer.Exit(1)
 
 

@@ -152,7 +152,10 @@ def simulate(
                 for name in attacked[number]:
                     moment = Moment(name=name, round=number, exposures=seen)
                     trained = Moment(name=name, round=number - 1, exposures=behind)
-                    point = attack_point(protocol, population, knowledge, moment, parameters, shown, secret)
+                    covered = not isinstance(defense, Undefended)
+                    point = attack_point(
+                        protocol, population, knowledge, moment, parameters, shown, secret, covered=covered
+                    )
                     points.append(replace(point, trained=trained, validation=dict(scores)))
             weights = [plans[client].size for group in sent.groups for client in group]
             parameters, memory = _next_model(protocol, population.learner, parameters, sent, weights, memory)
@@ -237,6 +240,8 @@ def attack_point(
     parameters: Parameters,
     shown: Round,
     plans: Plans,
+    *,
+    covered: bool = False,
 ) -> AttackPoint:
     """What the server saw of all clients in one round, and what was true."""
     observations, truths = [], []
@@ -244,7 +249,7 @@ def attack_point(
     weights, buffers = apart(population.learner, parameters)
     for client, plan in plans.items():
         update, moved = apart(population.learner, shown.of_client(client))
-        exchange = protocol.exchange(plan)
+        exchange = replace(protocol.exchange(plan), covered=covered)
         places = plan.reshape(-1)[: exchange.rows]
         # Sorted: their order would tell who shared a local batch.
         labels = population.y[torch.from_numpy(places)].sort().values if knowledge.labels else None

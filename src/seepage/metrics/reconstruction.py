@@ -12,6 +12,7 @@ from seepage.federation import Truth
 from seepage.metrics.baselines import GUESSERS, Guess
 from seepage.metrics.matching import MATCHINGS, Scale, Side, l1_cost, match_rows
 from seepage.metrics.reference import Reference
+from seepage.metrics.tally import tally_measures
 from seepage.metrics.trust import doubt_measures
 from seepage.observation import Claim, Knowledge
 from seepage.results import ALL_COLUMNS, ATTACK, BASELINES, PRIOR, MatchingName, Measure, by_rule
@@ -47,7 +48,9 @@ class Evaluator:
     def __call__(
         self, claim: Claim, truth: Truth, knowledge: Knowledge, generator: np.random.Generator
     ) -> dict[Measure, float]:
-        """Every number about one claim; nothing when the claim holds no rows."""
+        """Every number about one claim; nothing when the claim holds nothing."""
+        if claim.tally is not None and claim.outcome.scored:
+            return tally_measures(claim.tally, truth, self.training)
         if claim.rows is None or not claim.outcome.scored:
             return {}
         client = self._client(truth.client_rows)

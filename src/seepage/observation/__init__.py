@@ -3,5 +3,17 @@
 from seepage.observation.claim import Claim
 from seepage.observation.gradient import gradient_of
 from seepage.observation.observation import PLAIN, Exchange, Knowledge, Observation, Scene, Space
+from seepage.observation.tally import Estimate, Tally
 
-__all__ = ["PLAIN", "Claim", "Exchange", "Knowledge", "Observation", "Scene", "Space", "gradient_of"]
+__all__ = [
+    "PLAIN",
+    "Claim",
+    "Estimate",
+    "Exchange",
+    "Knowledge",
+    "Observation",
+    "Scene",
+    "Space",
+    "Tally",
+    "gradient_of",
+]

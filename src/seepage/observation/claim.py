@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seepage._core import Outcome
+from seepage.observation.tally import Tally
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +27,7 @@ class Claim:
             all. The others are claimed as the average row.
         ordered: row i of the claim is row i of the data: the attacker knows whose it is.
         loss: the attack's own objective at its answer.
+        tally: what is claimed of all rows together, by attacks that read no single row.
         note: one sentence, if there is something to say.
     """
 
@@ -37,4 +39,5 @@ class Claim:
     determined: np.ndarray | None = None
     ordered: bool = False
     loss: float | None = None
+    tally: Tally | None = None
     note: str = ""

@@ -33,6 +33,7 @@ class Exchange:
         learning_rate: of the local steps (FedAvg).
         same_order: every pass goes through the rows in the order of the first; else it shuffles them (FedAvg).
         training: optimiser, schedule, clipping and the like of the local steps (FedAvg).
+        covered: a defence changes what is sent. Which one, the server knows; its random numbers it does not.
     """
 
     protocol: Literal["fedsgd", "fedavg"]
@@ -42,6 +43,7 @@ class Exchange:
     learning_rate: float = 0.0
     same_order: bool = False
     training: LocalTraining = PLAIN
+    covered: bool = False
 
     @property
     def response(self) -> Response | None:

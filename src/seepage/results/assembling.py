@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from seepage.results.facts import ColumnFacts
 from seepage.results.property import PropertySummary, property_result
-from seepage.results.rows import RowsSummary, rows_results
+from seepage.results.rows import RowsSummary, rows_results, tally_results
 from seepage.results.summary import Summary
 from seepage.results.training import TrainingSummary, training_result
 from seepage.results.trials import Trials
@@ -41,6 +41,7 @@ def assemble(
 def _rows(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) -> dict[str, object]:
     return {
         "cells": [cell for trials, columns in parts for cell in rows_results(trials, columns)],
+        "tallies": [cell for trials, columns in parts for cell in tally_results(trials, columns)],
         "utility": facts.get("utility", ()),
         "privacy": facts.get("privacy", ()),
         "revealed": revealed,

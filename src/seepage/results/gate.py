@@ -17,7 +17,14 @@ from seepage.results.result import ATTACKERS, Result
 from seepage.results.strength import asked_for, shortfall
 from seepage.results.summary import Summary
 
-_READ = {"exact": "rows read exactly", "emr": "rows read nearly", "gain": "read beyond guessing"}
+_READ = {
+    "exact": "rows read exactly",
+    "emr": "rows read nearly",
+    "gain": "read beyond guessing",
+    "presence": "categories told beyond guessing",
+    "counts": "rows counted beyond guessing",
+}
+TOTALS = ("presence", "counts")  # limits on what attacks on totals read
 FEW = 3  # trials that are enough where every one of them shows what leaks
 MISSED = 0.05  # how often too much leakage may go unseen
 FINEST = 0.01  # no number of trials shows a share of zero: it is shown to be below this
@@ -33,15 +40,22 @@ class Limits:
         exact: share of rows read back exactly: every cell equal.
         emr: share of rows read back nearly: every cell right by the papers' tolerance. Exact rows are among them.
         gain: share of cells (of a property: of models) read beyond the best guess.
+        presence: share of categories that are rightly said to occur or not, beyond a guess from public marginals.
+        counts: share of rows that are counted into the right category, beyond such a guess.
     """
 
     exact: float | None = None
     emr: float | None = None
     gain: float | None = None
+    presence: float | None = None
+    counts: float | None = None
 
     def __post_init__(self) -> None:
         if not self.given:
-            raise InputError("What is the limit? Say it with --max-exact, --max-emr, --max-gain or several of them.")
+            raise InputError(
+                "What is the limit? Say it with --max-exact, --max-emr, --max-gain, --max-presence, --max-counts or "
+                "several of them."
+            )
         for name, value in self.given.items():
             if not 0 <= value <= 1:
                 raise InputError(f"--max-{name} is {value}; it is a share between 0 and 1.")
@@ -49,8 +63,12 @@ class Limits:
     @property
     def given(self) -> dict[str, float]:
         """The limits that were set, by the name of what they judge."""
-        every = {"exact": self.exact, "emr": self.emr, "gain": self.gain}
+        every = {name: getattr(self, name) for name in _READ}
         return {name: value for name, value in every.items() if value is not None}
+
+    def of(self, *, totals: bool) -> dict[str, float]:
+        """Those on attacks on totals, or the others."""
+        return {name: value for name, value in self.given.items() if (name in TOTALS) == totals}
 
 
 @dataclass(frozen=True)
@@ -69,12 +87,14 @@ class Breach:
 
 def breaches(summary: Summary, limits: Limits) -> list[Breach]:
     """Where leakage is above a limit, or was not shown to be below. What no attack could measure counts too."""
-    for name in limits.given:
+    found = list(_totals(summary, limits))
+    if not limits.of(totals=False):
+        return found
+    for name in limits.of(totals=False):
         if summary.cells and not any(name in cell.judged for cell in summary.cells):
             others = sorted({each for cell in summary.cells for each in cell.judged})
             allowed = " or ".join(f"--max-{each}" for each in others)
             raise InputError(f"The study {summary.study} has no {_READ[name]} to judge (--max-{name}); use {allowed}.")
-    found: list[Breach] = []
     for choice, cells in choices_of(summary).items():
         for cell in cells:
             found += _of_cell(cell, limits)
@@ -83,6 +103,23 @@ def breaches(summary: Summary, limits: Limits) -> list[Breach]:
         elif why := shortfall(cells):
             found.append(Breach(label(dict(choice)), why, weak=True))
     return found
+
+
+def _totals(summary: Summary, limits: Limits) -> Iterator[Breach]:
+    """Where attacks on totals read more than is allowed, or were not run."""
+    cells: tuple[Result, ...] = getattr(summary, "tallies", ())
+    for name, limit in limits.of(totals=True).items():
+        judged = [cell for cell in cells if cell.attacker == name or name in cell.judged]
+        if not judged:
+            raise InputError(f"A limit on {_READ[name]} (--max-{name}) needs the attack {name}, which was not run.")
+        for cell in judged:
+            value = cell.judged.get(name)
+            if value is None:
+                yield Breach(said(cell), f"{_READ[name]}: not measured ({cell.outcome.replace('_', ' ')})")
+            elif value.high is None:
+                yield Breach(said(cell), f"one trial gives no interval to judge; {FEW} are needed", weak=True)
+            elif value.high > limit:
+                yield Breach(said(cell), f"{_sentence(name, value)}; allowed is {limit:.1%}")
 
 
 def asked_attacks(summary: Summary) -> dict[str, int]:
@@ -124,7 +161,7 @@ def _of_cell(cell: Result, limits: Limits) -> Iterator[Breach]:
 
 def _above(cell: Result, limits: Limits) -> Iterator[str]:
     """How a measured cell is above the limits."""
-    for name, limit in limits.given.items():
+    for name, limit in limits.of(totals=False).items():
         value = cell.judged.get(name)
         if value is None:
             yield f"{_READ[name]}: not measured"
@@ -144,7 +181,7 @@ def _needed(cell: Result, limits: Limits) -> int:
     if not cell.may_hide:
         return FEW
     most = {"exact": 1.0, "emr": 1.0, "gain": max(1 - cell.guess, FINEST)}
-    rarest = min(max(limit, FINEST) / most[name] for name, limit in limits.given.items())
+    rarest = min(max(limit, FINEST) / most[name] for name, limit in limits.of(totals=False).items())
     return 2 if rarest >= 1 - MISSED else max(2, math.ceil(math.log(MISSED) / math.log1p(-rarest)))
 
 

@@ -11,6 +11,7 @@ from seepage.results.cells import Coordinate, RowsCell, coordinates
 from seepage.results.facts import ColumnFacts, Facts
 from seepage.results.row_numbers import BEYOND_GUESSING, RowNumbers, is_summarised, row_numbers
 from seepage.results.summary import Summary, show
+from seepage.results.tallies import TallyResult, is_tally, tally_result
 from seepage.results.trials import Trials
 
 
@@ -115,6 +116,9 @@ class RowsSummary(Summary):
 
     study: Literal["rows"] = "rows"
     cells: Annotated[tuple[RowsResult, ...], Field(description="one entry per tested combination")]
+    tallies: Annotated[
+        tuple[TallyResult, ...], Field(description="attacks on all rows together: `presence` and `counts`")
+    ] = ()
     utility: tuple[Utility, ...] = ()
     privacy: Annotated[tuple[Promise, ...], Field(description="of defences that promise something")] = ()
     applicability: Annotated[
@@ -146,7 +150,13 @@ def read(result: RowNumbers) -> list[str]:
     ]
 
 
+def tally_results(every: Sequence[Trials], columns: Sequence[ColumnFacts]) -> tuple[TallyResult, ...]:
+    """One entry per cell of an attack on totals."""
+    return tuple(tally_result(trials, columns) for trials in every if is_tally(trials))
+
+
 def rows_results(every: Sequence[Trials], columns: Sequence[ColumnFacts]) -> tuple[RowsResult, ...]:
-    """One entry per cell."""
+    """One entry per cell of an attack on rows."""
+    every = [trials for trials in every if not is_tally(trials)]
     Trials.resample(every, is_summarised, BEYOND_GUESSING)
     return tuple(RowsResult.model_validate(coordinates(trials.cell) | row_numbers(trials, columns)) for trials in every)

@@ -9,8 +9,8 @@ from typing import Literal
 
 from torch import Tensor
 
-from seepage._core import InputError, Progress, Streams, silent
-from seepage.attacks.attack import Together
+from seepage._core import InputError, NotApplicable, Progress, Streams, silent
+from seepage.attacks.attack import Together, attacked
 from seepage.attacks.exact.case import Case
 from seepage.attacks.exact.certificate import LIMIT, distances
 from seepage.attacks.exact.handover import Masked
@@ -18,8 +18,10 @@ from seepage.attacks.exact.search import Leaves, span_search
 from seepage.attacks.inversion import Inversion, Runs, fast
 from seepage.attacks.inversion.numbers import Bounded
 from seepage.attacks.inversion.starts import Inside
-from seepage.observation import Claim, Observation, Scene, Space
+from seepage.observation import Claim, Observation, Scene, Space, gradient_of
 
+LARGE = 256  # rows behind an update of several steps, from which on only totals are read
+NO_GRADIENT = "No gradient is left in the update (Adam, or clipped steps): rows were optimised until the steps fit."
 NEAR = 100.0  # times the limit: leaves whose numbers are fixed and that are further from the spans are no records
 
 
@@ -76,6 +78,16 @@ class Exact:
     def __call__(
         self, observations: Sequence[Observation], streams: Streams, *, progress: Progress = silent
     ) -> list[Claim]:
+        exchange = observations[0].exchange
+        if exchange.protocol == "fedavg" and exchange.steps > 1 and exchange.rows > LARGE:
+            raise NotApplicable(
+                f"{exchange.rows:,} rows in {exchange.steps:,} local steps stand behind each update: no layer holds so "
+                "many apart, and to optimise them all takes hours. The attack fast tries it; presence and counts read "
+                "what can be read of all rows together."
+            )
+        mixed = [place for place, each in enumerate(observations) if not _is_gradient(each)]
+        if mixed:
+            return self._in_parts(observations, mixed, streams, progress)
         cases = [Case(observation) for observation in observations]
         space = observations[0].space if observations else None
         for turn in range(self.turns):
@@ -95,6 +107,20 @@ class Exact:
         for case, runs in zip(left, self._runs(engine, left, streams.child("rest"), progress), strict=True):
             case.finish(runs, engine.pooled(runs, case.observation.space))
         return [case.claim() for case in cases]
+
+    def _in_parts(
+        self, observations: Sequence[Observation], mixed: Sequence[int], streams: Streams, progress: Progress
+    ) -> list[Claim]:
+        """Where no gradient is left in an update (Adam, clipping), all that remains is to replay the steps."""
+        engine = replace(fast(), restarts=self.restarts, steps=self.steps, compile=self.compile)
+        theirs = [observations[place] for place in mixed]
+        replayed = attacked(engine, theirs, streams.child("replayed"), progress=progress)
+        claims = {place: replace(c, note=c.note or NO_GRADIENT) for place, c in zip(mixed, replayed, strict=True)}
+        others = [place for place in range(len(observations)) if place not in claims]
+        if others:
+            read = self([observations[place] for place in others], streams, progress=progress)
+            claims |= dict(zip(others, read, strict=True))
+        return [claims[place] for place in range(len(observations))]
 
     def _engine(self, restarts: int, steps: int, space: Space | None = None) -> Inversion:
         """The optimiser with what is known: absent categories left out, numbers inside their range."""
@@ -133,3 +159,12 @@ class Exact:
 def _chosen(leaves: Leaves, keep: Tensor) -> Leaves:
     """Some leaves. They are no complete list any more: a weak record may be among those left out."""
     return replace(leaves, codes=leaves.codes[keep], numbers=leaves.numbers[keep], complete=False)
+
+
+def _is_gradient(observation: Observation) -> bool:
+    """Whether the update still is one, up to a number that is known."""
+    try:
+        gradient_of(observation)
+    except NotApplicable:
+        return not observation.exchange.learning_rate > 0  # nothing to replay either: the sentence is told later
+    return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from seepage.attacks import Exact, inversion
+from seepage.attacks.totals import Counting, Listing
 from seepage.attacks.vertical.cafe import Cafe
 from seepage.attacks.vertical.closed_form import ClosedForm
 from seepage.attacks.vertical.one_by_one import OneByOne
@@ -31,6 +32,23 @@ ROWS = (
         about="Reads rows by algebra, proves which are right, and optimises the rest as `fast` does. The default.",
         needs="one client's update and the model; with standardised one-hot inputs also the statistics "
         "(--global-statistics)",
+        paper="Seepage (docs/explanation/exact-inversion.md)",
+    ),
+    Part(
+        name="presence",
+        make=Listing,
+        works_on=("rows",),
+        about="Lists the categories that somebody has and those that nobody has, at any number of rows, for any "
+        "optimiser.",
+        needs="one client's update and the model",
+        paper="Seepage (docs/explanation/exact-inversion.md)",
+    ),
+    Part(
+        name="counts",
+        make=Counting,
+        works_on=("rows",),
+        about="Estimates how many rows have each category, with intervals; labels and means where they are not known.",
+        needs="one client's update and the model; it makes clients up to learn from",
         paper="Seepage (docs/explanation/exact-inversion.md)",
     ),
     Part(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 
-from seepage.attacks import RowsAttack
+from seepage.attacks import Exact, RowsAttack
+from seepage.attacks.exact.cascade import LARGE
+from seepage.attacks.totals import Counting
 from seepage.data.source import Source
+from seepage.federation.exposure import participants
 from seepage.plans import registry
 from seepage.studies.load import CALL, FLOPS, PASS, Load, Shape, shape_of
 from seepage.studies.rows.cost import MORE_STEPS, PHASES, RESTARTS, ROUNDS
@@ -26,13 +29,17 @@ def load_of(source: Source, settings: RowsSettings, choice: RowsChoice, points: 
     local = _local_steps(settings, batch, len(source.table))
     owned = max(1, int(TRAINED * len(source.table)) // clients)
     protocol = make_protocol(settings, batch)
-    rounds = max(1.0, protocol.exposure * owned / (batch * local))
+    rounds = max(1.0, protocol.exposure * owned / (batch * local * settings.participation))
     a_round = local * shape.step(clients * batch)
-    federations = math.ceil(settings.trials / clients)
+    federations = math.ceil(settings.trials / participants(clients, settings.participation))
     attacks = [registry.make("attack", name, "rows", settings.attack_options) for name in settings.attacks]
     seconds = federations * rounds * a_round
-    seconds += points * sum(_attack(attack, shape, batch, local, settings.trials) for attack in attacks)
-    tried = max(_attack(_short(attack), shape, batch, local, 1) for attack in attacks)
+    behind = batch * local // settings.local_epochs
+    for attack in attacks:
+        seconds += points * _attack(_budgets(attack, behind, local), shape, batch, local, settings.trials)
+        if isinstance(attack, Counting):
+            seconds += points * attack.clients * local * shape.step(batch)
+    tried = max(_attack(_short(attack, behind, local), shape, batch, local, 1) for attack in attacks)
     return Load(
         seconds=seconds,
         memory=_memory(source, shape, batch, clients, federations * points)
@@ -54,24 +61,26 @@ def _local_steps(settings: RowsSettings, batch: int, rows: int) -> int:
     """Steps of a client between two updates."""
     if settings.protocol == "fedsgd":
         return 1
-    owned = rows if settings.local_rows == "all" else min(int(settings.local_rows), rows)
+    share = max(1, int(TRAINED * rows) // settings.client_count)
+    owned = share if settings.local_rows == "all" else min(int(settings.local_rows), rows)
     batches = max(1, owned // batch)
     return settings.local_epochs * (batches if settings.local_batches is None else min(settings.local_batches, batches))
 
 
-def _budgets(attack: RowsAttack) -> list[tuple[int, int]]:
-    """Steps and restarts of the attack's optimisations."""
+def _budgets(attack: RowsAttack, rows: int = 0, steps: int = 1) -> list[tuple[int, int]]:
+    """Steps and restarts of the attack's optimisations; none where it says that it does not apply."""
+    if isinstance(attack, Exact) and steps > 1 and rows > LARGE:
+        return []
     return [(getattr(attack, steps), getattr(attack, many)) for steps, many in PHASES if hasattr(attack, steps)]
 
 
-def _short(attack: RowsAttack) -> list[tuple[int, int]]:
+def _short(attack: RowsAttack, rows: int, steps: int) -> list[tuple[int, int]]:
     """The budgets with which it is tried."""
-    return [(min(steps, MORE_STEPS), min(many, RESTARTS)) for steps, many in _budgets(attack)]
+    return [(min(each, MORE_STEPS), min(many, RESTARTS)) for each, many in _budgets(attack, rows, steps)]
 
 
-def _attack(attack: RowsAttack | list[tuple[int, int]], shape: Shape, batch: int, local: int, updates: int) -> float:
+def _attack(budgets: list[tuple[int, int]], shape: Shape, batch: int, local: int, updates: int) -> float:
     """Seconds of an attack on so many updates: if it needs all of its steps, or reads them by algebra."""
-    budgets = attack if isinstance(attack, list) else _budgets(attack)
     wide = shape.inputs**2 * (shape.inputs + batch) / FLOPS
     seconds = updates * (ALGEBRA + wide)
     for steps, restarts in budgets:

@@ -15,6 +15,7 @@ from seepage.plans import registry
 from seepage.results import RowsCell
 from seepage.results.assembling import assemble
 from seepage.results.rows import RowsSummary
+from seepage.results.tallies import is_tally
 from seepage.studies.load import Load
 from seepage.studies.parts import check_model
 from seepage.studies.rows.cost import attack_cost, first_update, round_seconds
@@ -127,7 +128,12 @@ class Rows:
         ]
         said = [entry for entries in counted for entry in entries] if len(counted) <= EXPLAINED else []
         summary = assemble(RowsSummary, {**gathered.head, "applicability": said}, *gathered.told)
-        each = [(part, entries) for part, entries in zip(gathered.parts, counted, strict=True) for _ in part.trials]
+        each = [
+            (part, entries)
+            for part, entries in zip(gathered.parts, counted, strict=True)
+            for trials in part.trials
+            if not is_tally(trials)
+        ]
         cells = []
         for cell, (part, entries) in zip(summary.cells, each, strict=True):
             ranks = {(entry.model, entry.defense, entry.batch_size): ranks_of(entry) for entry in entries}
