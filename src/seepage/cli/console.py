@@ -27,7 +27,8 @@ from seepage.report.words import spec
 from seepage.results import Interval, Summary
 from seepage.results.cells import Coordinate
 from seepage.results.property import PropertySummary
-from seepage.results.rows import RowsResult
+from seepage.results.rows import RowsResult, RowsSummary
+from seepage.results.tallies import TallyResult
 from seepage.results.vertical import VerticalResult
 
 console = Console(width=None if sys.stdout.isatty() else 160)  # a pipe has no edge to wrap at
@@ -125,7 +126,11 @@ def print_summary(summary: Summary) -> None:
     cells = [cell for cell in summary.cells if isinstance(cell, RowsResult | VerticalResult)]
     console.print(_heading(summary), highlight=False, soft_wrap=True, markup=False)
     if cells or summary.study in ("rows", "vertical"):
-        console.print(_read_table(cells))
+        if cells:
+            console.print(_read_table(cells))
+        if isinstance(summary, RowsSummary) and summary.tallies:
+            console.print("All rows of an update together, and a guess from public marginals:", highlight=False)
+            console.print(_tally_table(summary.tallies))
         return
     headings, lines = summary.lines()
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -188,6 +193,29 @@ def _read_table(cells: Sequence[RowsResult | VerticalResult]) -> Table:
             f"{cell.rows_exact} of {cell.rows}",
             str(cell.rows_near),
             str(cell.rows_guessed_near),
+            cell.ending + (f", {cell.failed} failed" if cell.failed else ""),
+        )
+    return table
+
+
+def _tally_table(tallies: Sequence[TallyResult]) -> Table:
+    """What was told of all rows together."""
+    names = list(dict.fromkeys(name for cell in tallies for name in cell.place))
+    varying = [n for n in names if len({cell.place[n] for cell in tallies}) > 1 or n in (*_ALWAYS, "attack")]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in varying:
+        table.add_column(_SHORT.get(name, name), justify="right" if name in _NUMBERS else "left", no_wrap=True)
+    for heading in ("categories told", "guessed", "of one row", "counted wrongly", "guessed", "in interval", "outcome"):
+        table.add_column(heading, justify="left" if heading == "outcome" else "right")
+    for cell in tallies:
+        table.add_row(
+            *(escape(_word(each, cell.place[each])) for each in varying),
+            percent(cell.metrics.get("presence")),
+            percent(cell.guesses.get("presence"), spread=False),
+            percent(cell.metrics.get("lone_found"), spread=False),
+            percent(cell.metrics.get("count_error")),
+            percent(cell.guesses.get("count_error"), spread=False),
+            percent(cell.metrics.get("count_covered"), spread=False),
             cell.ending + (f", {cell.failed} failed" if cell.failed else ""),
         )
     return table

@@ -17,7 +17,7 @@ from seepage.results.trials import Trials
 
 PUBLIC = "public"  # the guess from published marginals
 TALLYING = ("presence", "counts")  # our attacks that read no single row
-COMPARED = ("presence", "count_error", "label_error", "mean_error")  # numbers that a guess has too
+COMPARED = ("presence", "lone_found", "count_error", "label_error", "mean_error")  # numbers that a guess has too
 _GAINS = (("presence", "presence"), ("counts", "count_error"))
 
 

@@ -101,9 +101,11 @@ def _check_claims(claims: list[Claim], observations: list[Observation]) -> None:
         return
     assert len(claims) == len(observations), f"There are {len(claims)} claims for {len(observations)} updates."
     for claim, observation in zip(claims, observations, strict=True):
-        assert claim.outcome.scored == (claim.rows is not None), (
-            f"A claim of outcome {claim.outcome.code} and its rows."
-        )
+        answered = claim.rows is not None or claim.tally is not None
+        assert claim.outcome.scored == answered, f"A claim of outcome {claim.outcome.code} and its rows."
+        if claim.tally is not None:
+            sizes = [size - int(observation.layout.embedded) for size in observation.layout.sizes]
+            assert [len(each) for each in claim.tally.present] == sizes, "Presence is not told of every category."
         if claim.rows is None:
             continue
         shape = (observation.exchange.rows, observation.layout.width)
@@ -113,6 +115,8 @@ def _check_claims(claims: list[Claim], observations: list[Observation]) -> None:
 
 
 def _equal(one: Claim, other: Claim) -> bool:
+    if one.tally is not None and other.tally is not None:
+        return all(np.array_equal(a, b) for a, b in zip(one.tally.present, other.tally.present, strict=True))
     if one.rows is None or other.rows is None:
         return one.rows is other.rows and one.outcome is other.outcome
     return bool(np.array_equal(one.rows, other.rows))

@@ -27,6 +27,7 @@ from seepage.observation import Claim, Estimate, Observation, Scene, Tally
 LEVEL = 0.9  # how often a true count should lie in its interval
 INSIDE = 0.99  # how often that of a made-up client does
 BINS = 6  # of estimates, each with its own error
+WIDER = 1.25  # times as wide as made-up clients need: real ones differ from them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +207,7 @@ class _Regression:
         self._edges = np.quantile(found, np.linspace(0, 1, BINS + 1)[1:-1])
         place = np.digitize(found, self._edges)
         whole = float(np.quantile(errors, INSIDE))
-        self._widths = np.array(
+        self._widths = WIDER * np.array(
             [np.quantile(errors[place == k], INSIDE) if (place == k).sum() > 40 else whole for k in range(BINS)]
         )
 

@@ -88,7 +88,7 @@ def _client(observation: Observation, shares: list[np.ndarray], random: np.rando
     x = np.zeros((rows, layout.width), dtype=np.float32)
     x[:, : layout.numeric] = numbers
     for block, share in zip(layout.blocks, shares, strict=True):
-        own = random.dirichlet(share * np.exp(random.uniform(np.log(3), np.log(100))) + 1e-3 * (share > 0) + 1e-9)
+        own = random.dirichlet(share * np.exp(random.uniform(np.log(0.5), np.log(50))) + 1e-3 * (share > 0) + 1e-9)
         spread = 3 * np.exp(random.uniform(0, np.log(50)))
         kinds = np.stack([random.dirichlet(own * spread + 1e-3 * (share > 0) + 1e-9) for _ in range(KINDS)])
         kinds = kinds * (share > 0)
@@ -103,7 +103,9 @@ def _targets(observation: Observation, x: Tensor, kind: np.ndarray, random: np.r
     """Targets that follow the model, the kind and chance; known labels are given out in that order."""
     learner, rows = observation.learner.scoring(), len(x)
     outputs = learner.outputs(observation.parameters | observation.buffers, x).double().numpy()
-    trust, own = np.exp(random.uniform(np.log(0.7), np.log(1.4))), random.uniform(0, 2)
+    # A model that is trained has learned what its clients' labels depend on; one that is not has all of it to learn.
+    # Which it is, the attacker cannot see: some of its clients are of either kind.
+    trust, own = np.exp(random.uniform(np.log(0.7), np.log(1.4))), random.choice([0.3, 2.0]) * random.random()
     if learner.task == "regression":
         score = trust * outputs[:, 0] + own * random.normal(size=KINDS)[kind] + random.normal(size=rows)
         aims = np.sort(random.normal(size=rows)) if observation.labels is None else observation.labels.numpy()

@@ -64,9 +64,11 @@ class ColumnsView:
         return f"{'u' if gain > 0 else 'd'}{step}"
 
 
-def columns(summary: ReadRows) -> ColumnsView:
+def columns(summary: ReadRows) -> ColumnsView | None:
     """The columns, sensitive ones first, then by how much more than guessing an attack read of them."""
     leaks = leaks_of(summary)
+    if isinstance(summary, RowsSummary) and summary.tallies and not any(leak.measured for leak in leaks):
+        return None  # of columns there are totals alone
     read = [(leak.result.dataset, {each.name: each for each in leak.result.columns}) for leak in leaks]
     views = sorted((_view(column, leaks, read) for column in summary.dataset.columns), key=_risk)
     shown = views[:COLUMNS_LIMIT]

@@ -9,6 +9,7 @@ from seepage.report.choices import MORE_MAY, safest_of
 from seepage.report.leaks import Leak, ReadRows, amount_read, guessed_from, leaks_of, reader_of, with_truth, worst_of
 from seepage.report.level import Level
 from seepage.report.section import Section
+from seepage.report.totals import level_of, only_small_updates, sentences_of, totals_of
 from seepage.report.verdict import Tile, Verdict, by_chance, gaps, light
 from seepage.report.words import count, percent
 from seepage.report.worth import worthless
@@ -31,12 +32,27 @@ MEANINGS = {
 }
 
 
+TOTALS = {
+    Level.SOME: "No single row was read, but more is told of all rows together than public statistics tell: which "
+    "categories occur, or how many rows have them.",
+    Level.INCOMPLETE: "Of all rows together no more was told than public statistics tell. Attacks on single rows did "
+    "not apply to these updates, so nothing is known of them; that is not evidence of privacy.",
+}
+
+
 def verdict(summary: ReadRows) -> Verdict:
     """The plain answer."""
     leaks = leaks_of(summary)
     levels = [leak.level for leak in leaks]
     level = light(levels, summary.not_run)
     worst = worst_of(leaks)
+    totals = totals_of(summary) if isinstance(summary, RowsSummary) else ()
+    told = sentences_of(totals)
+    if worst is None and told:
+        alone = level_of(totals) or level
+        headline = f"No attack on single rows applied. {told[0]}"
+        rest = (*told[1:], *gaps(summary))
+        return Verdict(level=alone, meaning=TOTALS[alone], headline=headline, sentences=rest)
     if worst is None:
         headline = "Nothing could be measured, so nothing can be said about what leaks."
         return Verdict(level=level, meaning=MEANINGS[level], headline=headline, sentences=tuple(gaps(summary)))
@@ -47,6 +63,8 @@ def verdict(summary: ReadRows) -> Verdict:
         *_safest(worst, leaks),
         *(by_chance(levels) if not any(leak.reads_rows for leak in leaks) else ()),  # nobody reads a row by chance
         *_grouped(summary),
+        *told,
+        *(only_small_updates(summary) if isinstance(summary, RowsSummary) else ()),
         *(worthless(summary) if isinstance(summary, RowsSummary) else ()),
         *(summary.warnings if isinstance(summary, UpdatesSummary) else ()),
         *gaps(summary),
