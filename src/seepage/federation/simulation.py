@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -124,6 +125,7 @@ def simulate(
     workers = [protocol.work(rows, streams.numpy("batches", client)) for client, rows in enumerate(population.owned)]
     called = _calls(population.clients, protocol.participation, streams.numpy("participation"))
     taken = [0] * population.clients
+    show = partial(attack_point, protocol, population, knowledge, covered=not isinstance(defense, Undefended))
     clients = Clients(protocol, population, defense, seed=streams.integer("defense"))
     # A batch that is attacked again and again has random numbers of its own: being watched does not change training.
     again = Clients(protocol, population, defense, seed=streams.integer("defense", "fixed batch"))
@@ -152,10 +154,7 @@ def simulate(
                 for name in attacked[number]:
                     moment = Moment(name=name, round=number, exposures=seen)
                     trained = Moment(name=name, round=number - 1, exposures=behind)
-                    covered = not isinstance(defense, Undefended)
-                    point = attack_point(
-                        protocol, population, knowledge, moment, parameters, shown, secret, covered=covered
-                    )
+                    point = show(moment, parameters, shown, secret)
                     points.append(replace(point, trained=trained, validation=dict(scores)))
             weights = [plans[client].size for group in sent.groups for client in group]
             parameters, memory = _next_model(protocol, population.learner, parameters, sent, weights, memory)

@@ -36,6 +36,13 @@ class Counting:
 
     Args:
         clients: that are made up for every model that was sent out; a third of them measures the error.
+
+    References:
+        ``docs/explanation/exact-inversion.md``; Lei et al., Distribution-Free Predictive Inference for Regression, 2018.
+
+    Example:
+        >>> Counting(clients=24).clients
+        24
     """
 
     clients: int = 60

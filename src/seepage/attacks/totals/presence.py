@@ -21,6 +21,13 @@ class Listing:
 
     Weights of a category that nobody has are at rest, and all others are not (``totals/silence.py``). Where a defence
     covers the update, signals are compared with its error (``exact/presence.py``), as far as it is a gradient.
+
+    References:
+        ``docs/explanation/exact-inversion.md``.
+
+    Example:
+        >>> Listing()
+        Listing()
     """
 
     def start(self, scene: Scene, streams: Streams, *, progress: Progress = silent) -> Together[Observation]:

@@ -1,4 +1,7 @@
-"""Attacks by name."""
+"""Attacks by name.
+
+Long because it lists all of them.
+"""
 
 from __future__ import annotations
 
