@@ -52,7 +52,7 @@ def test_the_python_reference_has_the_public_names(site: Path) -> None:
 
 
 def test_notebooks_were_run() -> None:
-    assert len(BOOKS) == 2
+    assert len(BOOKS) == 3
     for book in BOOKS:
         code = [cell for cell in nbformat.read(book, as_version=4).cells if cell.cell_type == "code"]
         assert all(cell.execution_count is not None for cell in code)

@@ -13,11 +13,12 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, QuantileTransfo
 from torch import nn
 
 import seepage
-from seepage._core import InputError
+from seepage._core import InputError, Streams, silent
+from seepage.attacks.exact.presence import State, presence_of
 from seepage.data.sklearn_facts import from_sklearn
 from seepage.models import Inputs
 from seepage.runs import make_plan, open_sources
-from seepage.studies.rows.making import model_of
+from seepage.studies.rows.making import model_of, train
 from tests import cases
 
 QUICK: dict[str, Any] = {
@@ -85,6 +86,18 @@ def test_a_file_of_facts_gives_the_same_audit(tmp_path: Path) -> None:
         for given in (SHAPES["dropped"], tmp_path / "facts.toml")
     )
     assert [cell.metrics for cell in one.cells] == [cell.metrics for cell in other.cells]
+
+
+def test_a_dropped_category_that_nobody_has_is_told_from_one_that_somebody_has() -> None:
+    """It has no entry: what the others of its column leave of the bias tells, and rounding must not."""
+    plan = make_plan({"data": frame(), "model": build, "preprocessing": SHAPES["dropped"], **QUICK})
+    source, settings = open_sources(plan)[0], plan.variants[0].settings
+    trace, _ = train(source, settings, settings.models[0], "none", 2, Streams(0), silent)
+    for observation, truth in zip(trace.points[0].observations, trace.points[0].truths, strict=True):
+        for column, states in enumerate(presence_of(observation).states):
+            there = set(truth.rows.codes[:, column].tolist())
+            assert set((states == State.PRESENT).nonzero()[0].tolist()) == there
+            assert not {place for place, state in enumerate(states) if state == State.ABSENT} & there
 
 
 def test_other_studies_do_not_take_it() -> None:

@@ -202,7 +202,7 @@ class Preprocessing(BaseModel):
         """What of a row is lost by the preprocessing itself, in sentences."""
         lost = []
         for each in self.categories:
-            if isinstance(each, OneHotFacts) and each.rare:
+            if isinstance(each, OneHotFacts) and len(each.rare) > 1:
                 lost.append(
                     f"{len(each.rare)} rare categories of {each.name!r} share one entry and cannot be told apart."
                 )
