@@ -117,7 +117,8 @@ def test_a_gradient_of_another_code_base_is_read_as_ours_is(tmp_path: Path) -> N
 
 def audited(folder: Path, frame: pl.DataFrame | None = None, **options: Any) -> UpdatesSummary:
     """An audit of the capture in a folder."""
-    summary: Summary = seepage.audit(frame, study="updates", capture=str(folder / "capture"), **options)
+    usual = {"capture": str(folder / "capture"), "attacks": "exact"}
+    summary: Summary = seepage.audit(frame, study="updates", **(usual | options))
     assert isinstance(summary, UpdatesSummary)
     return summary
 
@@ -338,3 +339,32 @@ def test_a_preprocessing_that_all_share_tells_numbers_in_their_own_units(tmp_pat
     assert any("means and deviations" in sentence for sentence in untold.threat_model.knows)
     (told,) = audited(tmp_path, **own, truth=tmp_path / "truth.csv").cells
     assert told.rows_exact == ROWS
+
+
+def test_what_can_be_said_of_all_rows_together_is_said_without_values(client: Path) -> None:
+    own: dict[str, Any] = {"schema": client / "schema.toml", "attacks": ("presence", "counts:clients=12")}
+    summary = audited(client, **own, simulations=2)
+    assert not summary.cells
+    assert [each.origin for each in summary.tallies] == ["simulated", "captured"] * 2
+    listed = summary.tallies[1]
+    table = pl.read_csv(client / "truth.csv")
+    sex = next(column for column in listed.columns if column.name == "sex")
+    assert (sex.present, sex.absent) == (table["sex"].n_unique(), 2 - table["sex"].n_unique())
+    assert not summary.revealed
+    shown = audited(client, **own, simulations=0, reveal=True).revealed
+    assert any("sex = male" in row.reconstruction for row in shown)
+    told = audited(client, **own, truth=client / "truth.csv", client_rows=client / "all.csv").tallies
+    assert [each.metrics["presence"].mean for each in told] == [1.0, 1.0]  # type: ignore[union-attr]
+    assert "categories occur" in str(summary)
+
+
+def test_totals_of_thousands_of_rows_in_uneven_batches_are_said_and_rows_are_not_read(client: Path) -> None:
+    entry = captures.read(client / "step" / "capture").entries[0]
+    facts = {"rows": 1001, "batch_size": 64, "learning_rate": 0.1, "optimiser": "adam"}
+    captures.write(client / "uneven" / "capture", before=entry.before(), after=entry.sent(), **facts)
+    own: dict[str, Any] = {"schema": client / "schema.toml", "attacks": ("exact", "presence"), "simulations": 0}
+    summary = audited(client / "uneven", **own)
+    assert summary.cells[0].notes == (
+        "The 1001 rows are no whole number of batches of 64, which no attack on rows replays.",
+    )
+    assert summary.tallies[0].measured

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from seepage.data import Schema
-from seepage.observation import Claim
+from seepage.observation import Claim, Tally
 from seepage.results import ALL_COLUMNS, ATTACK, BUCKETS, Kind, Measure, Record, places
+from seepage.results.captured_totals import COUNT_WIDTH, SAID_ABSENT, SAID_NOTHING, SAID_PRESENT
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,28 @@ class Calibration:
         return found
 
 
+def totals_measures(tally: Tally, schema: Schema) -> dict[Measure, float]:
+    """How many categories of each column are said to occur, or not to; and how finely rows are counted."""
+    values: dict[Measure, float] = {}
+    for place, (column, states) in enumerate(zip(schema.categorical, tally.present, strict=True)):
+        said = {SAID_PRESENT: states == 1, SAID_ABSENT: states == 0, SAID_NOTHING: states < 0}
+        values |= {Measure(ATTACK, column.name, name): float(found.sum()) for name, found in said.items()}
+        if tally.counts is not None:
+            counted = tally.counts[place]
+            width = (counted.high - counted.low)[states != 0]
+            share = float(width.mean() / max(counted.middle.sum(), 1.0)) if len(width) else 0.0
+            values[Measure(ATTACK, column.name, COUNT_WIDTH)] = share
+    for name in (SAID_PRESENT, SAID_ABSENT, SAID_NOTHING):
+        values[Measure(ATTACK, ALL_COLUMNS, name)] = sum(
+            values[Measure(ATTACK, c.name, name)] for c in schema.categorical
+        )
+    return values
+
+
 def untold_measures(claim: Claim, schema: Schema, calibration: Calibration) -> dict[Measure, float]:
-    """The numbers of a claim nobody can check; nothing when it holds no rows."""
+    """The numbers of a claim nobody can check; nothing when it holds nothing."""
+    if claim.tally is not None and claim.outcome.scored:
+        return totals_measures(claim.tally, schema)
     if claim.rows is None or not claim.outcome.scored:
         return {}
     values = {Measure(ATTACK, ALL_COLUMNS, "claimed"): 1.0 if claim.determined is None else claim.determined.mean()}

@@ -13,7 +13,7 @@ from seepage.results.rows import RowsSummary, rows_results, tally_results
 from seepage.results.summary import Summary
 from seepage.results.training import TrainingSummary, training_result
 from seepage.results.trials import Trials
-from seepage.results.updates import UpdatesSummary, updates_results
+from seepage.results.updates import UpdatesSummary, totals_results, updates_results
 from seepage.results.vertical import VerticalSummary, vertical_results
 
 S = TypeVar("S", bound=Summary)
@@ -59,6 +59,7 @@ def _vertical(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed)
 def _updates(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) -> dict[str, object]:
     return {
         "cells": [cell for trials, columns in parts for cell in updates_results(trials, columns)],
+        "tallies": [cell for trials, columns in parts for cell in totals_results(trials, columns)],
         "updates": facts.get("updates", ()),
         "revealed": revealed,
     }

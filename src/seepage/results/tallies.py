@@ -87,13 +87,13 @@ def tally_result(trials: Trials, columns: Sequence[ColumnFacts]) -> TallyResult:
             "rows": int(trials.rows.sum()),
             "metrics": metrics,
             "guesses": guesses,
-            "judged": _judged(trials),
+            "judged": judged_totals(trials),
             "columns": tuple(_column(trials, each) for each in columns if each.cardinality is not None),
         }
     )
 
 
-def _judged(trials: Trials) -> dict[str, Interval | None]:
+def judged_totals(trials: Trials) -> dict[str, Interval | None]:
     """What was read beyond the guess: states of categories, and counts that a guess gets wrong."""
     found: dict[str, Interval | None] = {}
     for name, metric in _GAINS:

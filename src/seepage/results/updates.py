@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from seepage.results.captured_totals import CapturedTotals, is_totals, totals_result
 from seepage.results.cells import Coordinate, UpdatesCell, coordinates
 from seepage.results.facts import ColumnFacts, Facts
 from seepage.results.interval import Interval
@@ -89,6 +90,9 @@ class UpdatesSummary(Summary):
     study: Literal["updates"] = "updates"
     cells: tuple[UpdatesResult, ...]
     updates: tuple[CapturedUpdate, ...] = ()
+    tallies: Annotated[
+        tuple[CapturedTotals, ...], Field(description="attacks on all rows together: `presence` and `counts`")
+    ] = ()
     applicability: tuple[Applicability, ...] = ()
     revealed: Annotated[tuple[RevealedRow, ...], Field(description="only with `--reveal`. Private")] = ()
 
@@ -97,7 +101,8 @@ class UpdatesSummary(Summary):
         return (*dict.fromkeys(each for update in self.updates for each in update.warnings), *self.mixed)
 
     def lines(self) -> tuple[list[str], list[list[str]]]:
-        told = [name for name in _TOLD_APART if len({getattr(each, name) for each in self.cells}) > 1]
+        every = (*self.cells, *self.tallies)
+        told = [name for name in _TOLD_APART if len({getattr(each, name) for each in every}) > 1]
         told = [*told, "origin", "batch_size", "attack"]
         return [name.replace("_", " ") for name in told] + ["certified", "expected right", *READ], [
             [
@@ -107,6 +112,9 @@ class UpdatesSummary(Summary):
                 *(read(each) if each.with_truth else ["-"] * (len(READ) - 1) + [each.ending]),
             ]
             for each in self.cells
+        ] + [
+            [*(str(getattr(each, name)) for name in told), *["-"] * (len(READ) + 1), f"{each.ending}{each.said}"]
+            for each in self.tallies
         ]
 
 
@@ -114,7 +122,8 @@ _TOLD_APART = ("dataset", "sender", "rounds", "protocol", "variant")
 
 
 def updates_results(every: Sequence[Trials], columns: Sequence[ColumnFacts]) -> tuple[UpdatesResult, ...]:
-    """One entry per cell; those without the truth get what guessing gets from their simulation."""
+    """One entry per cell of an attack on rows; those without the truth get what guessing gets from their simulation."""
+    every = [trials for trials in every if not is_totals(trials)]
     Trials.resample(every, is_summarised, BEYOND_GUESSING)
     results = [
         UpdatesResult.model_validate(coordinates(trials.cell) | row_numbers(trials, columns) | _untold(trials))
@@ -127,6 +136,11 @@ def updates_results(every: Sequence[Trials], columns: Sequence[ColumnFacts]) -> 
         else each
         for trials, each in zip(every, results, strict=True)
     )
+
+
+def totals_results(every: Sequence[Trials], columns: Sequence[ColumnFacts]) -> tuple[CapturedTotals, ...]:
+    """One entry per cell of an attack on totals."""
+    return tuple(totals_result(trials, columns) for trials in every if is_totals(trials))
 
 
 def _key(result: UpdatesResult) -> tuple[Coordinate, ...]:

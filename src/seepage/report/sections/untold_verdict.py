@@ -11,8 +11,8 @@ from seepage.results.updates import UpdatesResult, UpdatesSummary
 MEANINGS = {
     Level.LEAKS: "Rows can be read back from these updates: some are proven by the update itself, or the attack beats "
     "guessing by at least 20 percentage points of the cells in simulations of the same shape.",
-    Level.SOME: "In simulations of the same shape the attack gets more cells right than guessing does; no row of these "
-    "updates is proven.",
+    Level.SOME: "In simulations of the same shape the attack gets more cells right than guessing does, or which "
+    "categories occur can be told; no row of these updates is proven.",
     Level.INCOMPLETE: "No row is proven and the simulations show no gain, but without the rows behind the updates "
     "nobody can say what was read. That is not evidence of privacy.",
     Level.NOT_MEASURED: "No attack could be mounted on these updates. That says nothing about privacy.",
@@ -25,6 +25,11 @@ def untold_verdict(summary: UpdatesSummary) -> Verdict | None:
     if any(cell.with_truth for cell in own):
         return None
     known = [cell for cell in own if cell.measured]
+    if not known and _totals(summary):
+        level = Level.SOME
+        headline = "No attack on rows could be mounted; but which categories occur can be told."
+        sentences = (*_totals(summary), *summary.warnings, *gaps(summary))
+        return Verdict(level=level, meaning=MEANINGS[level], headline=headline, sentences=sentences)
     if not known:
         headline = "No attack gave an answer, so nothing can be said about what leaks."
         why = dict.fromkeys(update.why_not for update in summary.updates if update.why_not)
@@ -96,9 +101,26 @@ def _sentences(result: UpdatesResult, summary: UpdatesSummary) -> list[str]:
         )
     elif result.rows_certified is None:
         told.append("This attack proves nothing; what it is worth is known from simulations only.")
+    told += _totals(summary)
     if not any(not cell.captured for cell in summary.cells):
         told.append("No simulation was run (--simulations 0), so nothing is said about rows without proof.")
     return told
+
+
+def _totals(summary: UpdatesSummary) -> list[str]:
+    """What attacks on all rows together say."""
+    listed = next((each for each in summary.tallies if each.captured and each.columns and each.measured), None)
+    if listed is None:
+        return []
+    every = sum(column.categories for column in listed.columns)
+    unknown = sum(column.untold or 0.0 for column in listed.columns)
+    beside = next((each for each in summary.tallies if not each.captured and each.attack == listed.attack), None)
+    right = beside.metrics.get("presence") if beside else None
+    sure = f" In the simulation {percent(right.mean)} of such statements were right." if right else ""
+    return [
+        f"Of {count(every - unknown)} of {count(every)} categories the server can say whether any row behind the "
+        f"update has it (attack {spec(listed.attack)}).{sure}"
+    ]
 
 
 SECTION: Section[UpdatesSummary] = Section(

@@ -51,7 +51,8 @@ def load_of(source: Source, settings: RowsSettings, choice: RowsChoice, points: 
 def attack_load(attack: RowsAttack, shape: Shape, batch: int, local: int, updates: int) -> Load:
     """What an attack on so many updates costs, where nothing is trained."""
     return Load(
-        seconds=_attack(_budgets(attack, batch * local, local), shape, batch, local, updates),
+        seconds=_attack(_budgets(attack, batch * local, local), shape, batch, local, updates)
+        + (attack.clients * local * shape.step(batch) if isinstance(attack, Counting) else 0.0),
         memory=_attack_memory(attack, shape, batch, updates),
         piece=_attack(_short(attack, batch * local, local), shape, batch, local, 1),
     )

@@ -19,6 +19,7 @@ from seepage.federation.space import space_of
 from seepage.models import Learner, LocalTraining, Parameters
 from seepage.models.optimisers import SGD, Adam, Optimiser
 from seepage.observation import Exchange, Knowledge, Observation
+from seepage.results.tallies import TALLYING
 from seepage.studies.parts import make_parts
 from seepage.studies.updates.settings import UpdatesSettings
 from seepage.studies.updates.source import CapturedUpdates, Case
@@ -51,14 +52,15 @@ def shared_statistics(source: CapturedUpdates, settings: UpdatesSettings, encode
     return encoder.statistics(source.table) if knowledge_of(source, settings).statistics else None
 
 
-def why_not(case: Case) -> str:
-    """Why nobody can replay how these updates came about; empty if it can be."""
+def why_not(case: Case, attack: str) -> str:
+    """Why an attack cannot replay how these updates came about; empty if it can."""
     facts = case.facts
     missing = facts.missing(case.entries[0].kind)
     if missing:
         return f"The capture does not say the {' and the '.join(name.replace('_', ' ') for name in missing)}."
-    if facts.rows % case.batch_size:
-        return f"The {facts.rows} rows are no whole number of batches of {facts.batch_size}, which no attack replays."
+    if facts.rows % case.batch_size and attack.partition(":")[0] not in TALLYING:
+        whole = f"no whole number of batches of {case.batch_size}"
+        return f"The {facts.rows} rows are {whole}, which no attack on rows replays."
     return ""
 
 
@@ -69,7 +71,7 @@ def exchange_of(case: Case) -> Exchange:
         return Exchange(protocol="fedsgd", rows=facts.rows, batch_size=facts.rows)
     return Exchange(
         protocol="fedavg",
-        rows=facts.rows,
+        rows=facts.rows // case.batch_size * case.batch_size,  # a last, smaller batch is not replayed
         batch_size=case.batch_size,
         local_epochs=facts.local_epochs,
         learning_rate=facts.learning_rate or 0.0,
@@ -97,7 +99,7 @@ def observations_of(
     labels = None
     if settings.labels_known:
         assert source.truth is not None
-        labels = torch.from_numpy(source.truth.target).sort().values
+        labels = torch.from_numpy(source.truth.target).sort().values[: exchange_of(case).rows]
     mixing = in_training_mode(learner, case)
     return [
         Observation(

@@ -13,10 +13,10 @@ from pydantic import JsonValue
 from seepage._core import Outcome, Progress, Streams, under
 from seepage.attacks import RowsAttack
 from seepage.captures.reading import SAID
-from seepage.data import Encoder, Statistics, Table
+from seepage.data import Encoder, Schema, Statistics, Table
 from seepage.federation import Truth
 from seepage.metrics import Calibration, Evaluator, Reference, aligned, untold_measures
-from seepage.observation import Claim, Observation
+from seepage.observation import Claim, Observation, Tally
 from seepage.plans import registry
 from seepage.results import Measure, Record, UpdatesCell
 from seepage.results.updates import CapturedUpdate
@@ -56,7 +56,10 @@ class _Scene:
     encoder: Encoder
     observations: Sequence[Observation]
     truth: Truth | None
-    blocked: str
+
+    def blocked(self, attack: str) -> str:
+        """Why an attack cannot be tried; empty if it can."""
+        return why_not(self.case, attack)
 
 
 def run_choice(work: Work) -> Found:
@@ -71,7 +74,6 @@ def run_choice(work: Work) -> Found:
             encoder=encoder,
             observations=observations,
             truth=truth_of(source, settings, encoder),
-            blocked=why_not(case),
         )
         found.threat_model = found.threat_model or observations[0].describe()
         _note_updates(found, source, scene)
@@ -97,7 +99,7 @@ def cells_of(
         attack=attack,
         variant=variant,
     )
-    simulates = source.truth is None and settings.simulations > 0 and not why_not(case)
+    simulates = source.truth is None and settings.simulations > 0 and not why_not(case, attack)
     return [replace(captured, origin="simulated"), captured] if simulates else [captured]
 
 
@@ -124,13 +126,13 @@ def _attack(work: Work, scene: _Scene, name: str, cells: Sequence[UpdatesCell], 
         return
     began = time.perf_counter()
     label = under(f"{captured.sender}, rounds {captured.rounds}, {name}", work.progress)
-    claims = _claims(scene, attack, streams, label)
+    claims = _claims(scene, attack, scene.blocked(name), streams, label)
     seconds = (time.perf_counter() - began) / len(claims)
     records = []
     for index, (entry, observation, claim) in enumerate(
         zip(scene.case.entries, scene.observations, claims, strict=True)
     ):
-        backwards = reads_backwards(attack, observation, claim, streams) if not scene.blocked else ""
+        backwards = reads_backwards(attack, observation, claim, streams) if not scene.blocked(name) else ""
         if backwards:
             warnings.warn(backwards, stacklevel=2)
         records.append(
@@ -150,9 +152,9 @@ def _attack(work: Work, scene: _Scene, name: str, cells: Sequence[UpdatesCell], 
     work.sink.add(records, shown)
 
 
-def _claims(scene: _Scene, attack: RowsAttack, streams: Streams, progress: Progress) -> list[Claim]:
-    if scene.blocked:
-        return [Claim(outcome=Outcome.NOT_APPLICABLE, note=scene.blocked) for _ in scene.observations]
+def _claims(scene: _Scene, attack: RowsAttack, blocked: str, streams: Streams, progress: Progress) -> list[Claim]:
+    if blocked:
+        return [Claim(outcome=Outcome.NOT_APPLICABLE, note=blocked) for _ in scene.observations]
     if len({id(each.learner) for each in scene.observations}) == 1:
         return claims_of(attack, scene.observations, streams, progress)
     # Running statistics differ from round to round, so these cannot be computed together.
@@ -201,6 +203,11 @@ def _values(
 
 def _shown(cell: UpdatesCell, scene: _Scene, claim: Claim, work: Work, number: int) -> list[dict[str, JsonValue]]:
     """What was read of the first round, beside the true rows where they are known. Only with ``--reveal``."""
+    if claim.tally is not None:
+        return [
+            {"cell": cell.id, "client": number, "truth": {}, "reconstruction": said}
+            for said in told_totals(claim.tally, scene.encoder.schema)
+        ]
     if claim.rows is None:
         return []
     schema, knowledge, truth = scene.encoder.schema, knowledge_of(work.source, work.settings), scene.truth
@@ -226,6 +233,22 @@ def _shown(cell: UpdatesCell, scene: _Scene, claim: Claim, work: Work, number: i
     ]
 
 
+def told_totals(tally: Tally, schema: Schema) -> list[dict[str, JsonValue]]:
+    """What is said of every category, column by column. Only with ``--reveal``."""
+    words = {1: "somebody has it", 0: "nobody has it", -1: "cannot be told"}
+    found: list[dict[str, JsonValue]] = []
+    for place, (column, states) in enumerate(zip(schema.categorical, tally.present, strict=True)):
+        said: dict[str, JsonValue] = {}
+        for at, category in enumerate(column.categories):
+            text = words[int(states[at])]
+            if tally.counts is not None and states[at] != 0:
+                each = tally.counts[place]
+                text = f"{each.middle[at]:.0f} rows ({each.low[at]:.0f} to {each.high[at]:.0f})"
+            said[f"{column.name} = {category}"] = text
+        found.append(said)
+    return found
+
+
 def _note_updates(found: Found, source: CapturedUpdates, scene: _Scene) -> None:
     """What the capture says of each update, and what looks wrong about it."""
     for entry, observation in zip(scene.case.entries, scene.observations, strict=True):
@@ -239,7 +262,7 @@ def _note_updates(found: Found, source: CapturedUpdates, scene: _Scene) -> None:
                 round=entry.round,
                 sent=SAID[entry.kind],
                 facts=entry.facts.model_dump(),
-                why_not=scene.blocked,
+                why_not=scene.blocked("exact"),
                 warnings=tuple(doubts),
             ),
         )

@@ -42,7 +42,7 @@ class UpdatesSettings(Settings):
             part="model",
         ),
     ] = "mlp"
-    attacks: Attacks = ("exact",)
+    attacks: Attacks = ("exact", "presence", "counts")
     truth: Annotated[
         Path | None,
         Option(help="The rows behind the updates, for a client that audits itself: a table.", group=MAIN),

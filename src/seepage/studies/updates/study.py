@@ -12,6 +12,7 @@ from seepage.data.request import Request
 from seepage.plans import registry
 from seepage.results import UpdatesCell
 from seepage.results.assembling import assemble
+from seepage.results.captured_totals import is_totals
 from seepage.results.rows import Applicability, PartVerdict
 from seepage.results.updates import UpdatesResult, UpdatesSummary
 from seepage.studies.load import Load, shape_of
@@ -125,7 +126,7 @@ class Updates:
         }
         head = {**gathered.head, "applicability": list(entries.values())}
         summary = assemble(UpdatesSummary, head, *gathered.told)
-        settings = [part.settings for part in gathered.parts for _ in part.trials]
+        settings = [part.settings for part in gathered.parts for each in part.trials if not is_totals(each)]
         cells = [
             with_strength(cell, ranks_of(entries[_key(cell)]), "updates", each.attack_options)
             for cell, each in zip(summary.cells, settings, strict=True)
