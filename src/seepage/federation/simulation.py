@@ -152,9 +152,8 @@ def simulate(
                 # The work behind the attacked update; the first update is exposure 0 (the profiling study).
                 seen = clock.exposures(number) if number > 1 else behind
                 for name in attacked[number]:
-                    moment = Moment(name=name, round=number, exposures=seen)
                     trained = Moment(name=name, round=number - 1, exposures=behind)
-                    point = show(moment, parameters, shown, secret)
+                    point = show(Moment(name=name, round=number, exposures=seen), parameters, shown, secret)
                     points.append(replace(point, trained=trained, validation=dict(scores)))
             weights = [plans[client].size for group in sent.groups for client in group]
             parameters, memory = _next_model(protocol, population.learner, parameters, sent, weights, memory)

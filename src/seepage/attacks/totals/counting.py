@@ -38,7 +38,7 @@ class Counting:
         clients: that are made up for every model that was sent out; a third of them measures the error.
 
     References:
-        ``docs/explanation/exact-inversion.md``; Lei et al., Distribution-Free Predictive Inference for Regression, 2018.
+        ``docs/explanation/exact-inversion.md``; Lei et al., Distribution-Free Predictive Inference, 2018.
 
     Example:
         >>> Counting(clients=24).clients
