@@ -41,8 +41,9 @@ def factored_gradient(
         for name, each in calls.items()
     }
     owned = {parameter_name(name, kind) for name in calls for kind in ("weight", "bias")}
-    rest = {name: value for name, value in parameters.items() if name not in owned}
-    fixed = {name: value for name, value in parameters.items() if name in owned}
+    trained = learner.initial().keys()  # running statistics have no slopes
+    rest = {name: value for name, value in parameters.items() if name not in owned and name in trained}
+    fixed = {name: value for name, value in parameters.items() if name not in rest}
 
     def loss(offsets: dict[str, list[Tensor]], rest: Parameters) -> tuple[Tensor, dict[str, list[Tensor]]]:
         with _listening(learner.module, offsets) as heard:

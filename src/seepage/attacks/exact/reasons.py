@@ -37,6 +37,8 @@ def reason(view: View, total: int) -> str:
         if used and max(used) <= total:
             return f"{total} rows use up the {max(used)} directions of the deeper layers, which would tell rows apart."
         return "No layer behind the first one can be used to tell rows from combinations of rows."
+    if view.normalised:
+        return "BatchNorm in training mode mixes the slopes of rows, so proven rows cannot be subtracted."
     if not view.peelable:
         return "The client's dropout or class weights hide each row's share, so proven rows cannot be subtracted."
     return "The rows that are left are too weak in the update or too much alike to be proven."

@@ -36,6 +36,7 @@ class Span:
             wide layers, where it is never written down: what is outside of the span is what ``right`` leaves.
         left, left_outside: the same for the column space, (outputs, rank) and (outputs, outputs - rank).
         error: deviation of an entry's error.
+        forward: relative error of what the attacker computes itself.
     """
 
     values: Tensor
@@ -44,6 +45,7 @@ class Span:
     left: Tensor
     left_outside: Tensor
     error: float
+    forward: float = FORWARD
 
     @property
     def rank(self) -> int:
@@ -104,12 +106,12 @@ class Span:
     def slope_tolerance(self, slopes: Tensor) -> Tensor:
         """(rows,) the distance to the column space that the error explains."""
         inside = (slopes @ self.left / self.values[: self.rank]).square().sum(-1)
-        return (inside * self.error**2 * self.left_outside.shape[1] + FORWARD**2 * slopes.square().sum(-1)).sqrt()
+        return (inside * self.error**2 * self.left_outside.shape[1] + self.forward**2 * slopes.square().sum(-1)).sqrt()
 
     def tolerance(self, vectors: Tensor) -> Tensor:
         """(rows,) the distance to the row space that the error explains."""
         inside = (vectors @ self.right.T / self.values[: self.rank]).square().sum(-1)
-        return (inside * self.error**2 * self.equations + FORWARD**2 * vectors.square().sum(-1)).sqrt()
+        return (inside * self.error**2 * self.equations + self.forward**2 * vectors.square().sum(-1)).sqrt()
 
     def weight(self, slopes: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
         r"""(rows,) :math:`v^\top A^+ u` and the error to expect of it.

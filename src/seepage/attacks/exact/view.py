@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from seepage._core import NotApplicable
+from seepage.attacks.exact.mixed import scale_error, scoring_of, statistics_of, with_means
 from seepage.attacks.exact.span import ROUNDING, Span, span_of
 from seepage.models import Learner, Parameters, factored_gradient, layer_inputs, linear_calls, parameter_name
 from seepage.observation import Observation, Space, gradient_of
@@ -65,6 +66,8 @@ class View:
         integers: (numeric,) numbers that are whole in raw units, where the attacker knows that and the units.
         compressed: entries were left out or rounded to few values. The error of that is no noise and cannot be
             measured, so nothing is certified.
+        normalised: BatchNorm was in training mode, and is undone here (``mixed.py``) with this relative error, so a
+            row's slopes are not its own; 0 elsewhere.
     """
 
     learner: Learner
@@ -84,6 +87,7 @@ class View:
     allowed: tuple[Tensor, ...]
     integers: Tensor
     compressed: bool
+    normalised: float = 0.0
 
     @property
     def numeric(self) -> int:
@@ -109,7 +113,7 @@ class View:
     def peelable(self) -> bool:
         """Whether the gradient of a row can be computed and taken away: one step, no dropout, a plain mean."""
         weighted = self.learner.positive_weight != 1 and self.outputs > 1
-        mixed = weighted or self.learner.abilities.mixes
+        mixed = weighted or self.normalised > 0 or self.learner.abilities.mixes
         return self.single and not self.learner.has_noise and not mixed
 
     @property
@@ -147,7 +151,7 @@ class View:
 
     def fresh_spans(self) -> tuple[Span, ...]:
         """The spans of what is left."""
-        return tuple(
+        found = (
             span_of(
                 layer_gradient(self.gradient, layer),
                 min(self.rows, self.valid_dimensions) if layer.entrance else self.rows,
@@ -155,6 +159,12 @@ class View:
                 drifting=not self.single and not layer.affine,
             )
             for layer in self.layers
+        )
+        if not self.normalised:
+            return tuple(found)
+        return tuple(
+            replace(span, forward=max(span.forward, self.normalised)) if not layer.affine else span
+            for layer, span in zip(self.layers, found, strict=True)
         )
 
 
@@ -165,6 +175,12 @@ def view_of(observation: Observation) -> View:
     update = {name: value.double() for name, value in observation.update.items()}
     parameters = {name: value.double() for name, value in observation.parameters.items()}
     gradient, scale = gradient_of(observation)
+    normalised = 0.0
+    if learner.batch_statistics:
+        statistics = statistics_of(observation)
+        normalised = scale_error(observation, statistics)
+        gradient, learner = with_means(observation, gradient, statistics), scoring_of(learner)
+        parameters |= statistics
     layers = usable_layers(learner, observation.layout.width)
     if not any(layer.entrance for layer in layers):
         layers = ()
@@ -206,6 +222,7 @@ def view_of(observation: Observation) -> View:
         allowed=allowed,
         integers=integer_columns(space),
         compressed=is_compressed(observation.update),
+        normalised=normalised,
     )
     spans = view.fresh_spans()
     # A span tells about single records only where their slopes are independent: not where the layer is used up.
