@@ -30,6 +30,7 @@ from seepage.observation import Claim, Observation
 MANY = 1500  # leaves that are polished to the end
 FEW = 12  # rows that are fitted together
 TURNS_IN_VAIN = 2
+PLACES = 13  # along a family of numbers from which a leaf is polished again
 NODES = 50_000  # of a search in what silent neurons leave
 DISTINCT = 0.1  # a row that is nearer to combinations of the others adds nothing
 
@@ -150,6 +151,8 @@ class Case:
             leaves, numbers = replace(leaves, codes=leaves.codes[near], numbers=rough[near]), rough[near]
         if leaves.free or self.view.single:
             numbers = polish(self.view, leaves.codes, numbers)
+        if leaves.free and self.view.normalised and len(leaves.codes) <= MANY:
+            numbers = self._from_elsewhere(leaves, numbers)
         if self._peel(certify(self.view, leaves.codes, numbers)):
             return True
         proven = exhausted(self.view, leaves)
@@ -186,6 +189,26 @@ class Case:
         if len(duals) == rank == self.total:
             rows = rows_from(view, duals)
         self.heard = rows if len(rows) > len(self.heard) else self.heard
+
+    def _from_elsewhere(self, leaves: Leaves, numbers: Tensor) -> Tensor:
+        """Leaves that ended far from the spans, polished once more from other places of their family of numbers.
+
+        Rows that can be subtracted make way for those that are left; here none can, so each must be found at once.
+        """
+        far = distances(self.view, self.view.rows_of(leaves.codes, numbers))
+        stuck = (far > LIMIT).nonzero()[:, 0]
+        if not len(stuck):
+            return numbers
+        scales = leaves.family / leaves.family.abs().amax(1, keepdim=True).clamp(min=1e-12)
+        moves = (torch.linspace(-3, 3, PLACES).double()[:, None, None] * scales).flatten(0, 1)
+        codes = leaves.codes[stuck].repeat_interleave(len(moves), 0)
+        starts = (leaves.numbers[stuck][:, None] + moves).flatten(0, 1).clamp(self.view.low, self.view.high)
+        found = polish(self.view, codes, starts)
+        distance = distances(self.view, self.view.rows_of(codes, found)).reshape(len(stuck), -1)
+        best = found.reshape(len(stuck), len(moves), -1)[torch.arange(len(stuck)), distance.argmin(1)]
+        numbers = numbers.clone()
+        numbers[stuck] = torch.where((distance.amin(1) < far[stuck])[:, None], best, numbers[stuck])
+        return numbers
 
     def _family(self, leaves: Leaves, numbers: Tensor) -> tuple[Tensor, Tensor]:
         """The leaves, and where records of equal categories leave a family of numbers, other members of it."""

@@ -31,6 +31,7 @@ MANY_STEPS = (
 )
 ROUNDING = 6e-8  # of a number in float32
 FORWARD = 2e-7  # of what a layer gives out, as a share of its usual size
+WHOLE = 0.05  # a count that is nearer than this to a whole number is one
 SURE = 1e-9  # a column of the gradient that is smaller than this share of the largest holds no difference
 
 
@@ -88,12 +89,14 @@ def with_means(observation: Observation, gradient: Parameters, statistics: Param
         rough = FORWARD * spread + ROUNDING * kept / momenta(observation.learner.module)[f"{norm}.running_mean"]
         own = told - bias if bias is not None else told
         mean, error = _mean(weight, own, differences, layout if entrance else None, rough)
+        if entrance:
+            mean, error = _with_whole_counts(weight, own, mean, error, layout, observation.exchange.rows, rough)
         # As strong as lets its error be that of the other entries.
         usual = float(differences.square().mean().sqrt())
         strength = usual * min(ROUNDING / max(error, 1e-30), 1.0) * len(spare) ** 0.5
         whole[weight_name] = differences + strength * spare[:, None] * mean
         if bias is not None:
-            whole[bias_name] = strength * spare
+            whole[bias_name] = gradient[bias_name] + strength * spare  # slopes add up to zero but for rounding
     return whole
 
 
@@ -143,6 +146,20 @@ def _mean(
     along = along[strengths > 1e-5 * strengths[0]]
     outside = back - along.T @ (along @ back)
     return mean, rough * float(outside.norm()) / int(free.sum()) ** 0.5
+
+
+def _with_whole_counts(
+    weight: Tensor, told: Tensor, mean: Tensor, error: float, layout: Layout, rows: int, rough: float
+) -> tuple[Tensor, float]:
+    """The same mean, where its categories are whole counts of so many rows: then only numbers are left to be solved."""
+    numeric = layout.numeric
+    counts = mean[numeric:] * rows
+    whole = counts.round()
+    if float((counts - whole).abs().max()) > WHOLE or not numeric:
+        return mean, error
+    shares = whole / rows
+    solved = torch.linalg.lstsq(weight[:, :numeric], (told - weight[:, numeric:] @ shares)[:, None]).solution[:, 0]
+    return torch.cat([solved, shares]), rough * float(torch.linalg.pinv(weight[:, :numeric]).norm()) / len(mean) ** 0.5
 
 
 @lru_cache(maxsize=16)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from seepage.attacks.exact.slopes import Dense, Projected, Slopes
-from seepage.attacks.exact.span import Span
+from seepage.attacks.exact.span import FORWARD, Span
 from seepage.attacks.exact.view import View
 
 FLOOR = 1e-5  # added to the squared distance before its logarithm is taken
@@ -37,7 +37,9 @@ def misses(view: View, x: Tensor) -> Tensor:
 
 
 def _weights(view: View) -> list[float]:
-    return [1.0 if view.single or not layer.affine else 100.0 for layer in view.layers]
+    """How much the equations of each layer count."""
+    exact = 100.0 if not view.single else max(1.0, view.normalised / FORWARD)  # the first layer, beside rougher ones
+    return [exact if layer.affine else 1.0 for layer in view.layers]
 
 
 def pull(view: View, guesses: Tensor, steps: int = STEPS) -> tuple[Tensor, Tensor]:
