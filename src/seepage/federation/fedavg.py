@@ -35,6 +35,7 @@ class FedAvg:
         training: the local optimiser, and what belongs to its steps.
         participation: share of the clients that take part in a round, drawn anew each time.
         server: what the server does with the mean change.
+        share_statistics: running statistics of BatchNorm in training mode are sent with the weights.
         exposure, schedule, fixed_batch: as in FedSGD.
     """
 
@@ -47,6 +48,7 @@ class FedAvg:
     training: LocalTraining = PLAIN
     participation: float = 1.0
     server: Server = MEAN
+    share_statistics: bool = True
     exposure: float = 24.0
     schedule: Schedule = EVERY_POINT
     fixed_batch: bool = False

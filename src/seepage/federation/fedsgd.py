@@ -35,6 +35,7 @@ class FedSGD:
             training from that of the batch.
         participation: share of the clients that take part in a round, drawn anew each time.
         server: what the server does with its step along the mean gradient.
+        share_statistics: running statistics of BatchNorm in training mode are sent with the weights.
     """
 
     batch_size: int = 8
@@ -44,6 +45,7 @@ class FedSGD:
     fixed_batch: bool = False
     participation: float = 1.0
     server: Server = MEAN
+    share_statistics: bool = True
 
     name = "fedsgd"
 

@@ -41,6 +41,8 @@ class FederatedProtocol(Protocol):
     def participation(self) -> float: ...
     @property
     def server(self) -> Server: ...
+    @property
+    def share_statistics(self) -> bool: ...
 
     def clock(self, sizes: Sequence[int]) -> Clock: ...
     def work(self, rows: np.ndarray, generator: np.random.Generator) -> Iterator[np.ndarray]: ...
@@ -247,6 +249,7 @@ def attack_point(
     weights, buffers = apart(population.learner, parameters)
     for client, plan in plans.items():
         update, moved = apart(population.learner, shown.of_client(client))
+        buffers, moved = (buffers, moved) if protocol.share_statistics else ({}, {})
         exchange = replace(protocol.exchange(plan), covered=covered)
         places = plan.reshape(-1)[: exchange.rows]
         # Sorted: their order would tell who shared a local batch.

@@ -14,6 +14,7 @@ from seepage.attacks.attack import Together, attacked
 from seepage.attacks.exact.case import Case
 from seepage.attacks.exact.certificate import LIMIT, distances
 from seepage.attacks.exact.handover import Masked
+from seepage.attacks.exact.mixed import statistics_of
 from seepage.attacks.exact.search import Leaves, span_search
 from seepage.attacks.inversion import Inversion, Runs, fast
 from seepage.attacks.inversion.numbers import Bounded
@@ -21,7 +22,10 @@ from seepage.attacks.inversion.starts import Inside
 from seepage.observation import Claim, Observation, Scene, Space, gradient_of
 
 LARGE = 256  # rows behind an update of several steps, from which on only totals are read
-NO_GRADIENT = "No gradient is left in the update (Adam, or clipped steps): rows were optimised until the steps fit."
+NO_GRADIENT = (
+    "No gradient of single rows is left in the update (Adam, clipped steps, or BatchNorm whose statistics were not sent)"
+    ": rows were optimised until the steps fit."
+)
 NEAR = 100.0  # times the limit: leaves whose numbers are fixed and that are further from the spans are no records
 
 
@@ -165,6 +169,9 @@ def _is_gradient(observation: Observation) -> bool:
     """Whether the update still is one, up to a number that is known."""
     try:
         gradient_of(observation)
+        if observation.learner.batch_statistics:
+            statistics_of(observation)
     except NotApplicable:
-        return not observation.exchange.learning_rate > 0  # nothing to replay either: the sentence is told later
+        exchange = observation.exchange
+        return exchange.protocol == "fedavg" and not exchange.learning_rate > 0  # nothing to replay: it is told later
     return True

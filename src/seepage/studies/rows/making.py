@@ -72,6 +72,7 @@ def make_protocol(settings: RowsSettings, batch_size: int) -> FederatedProtocol:
             fixed_batch=settings.fixed_batch,
             participation=settings.participation,
             server=registry.make("server", settings.server, "rows"),
+            share_statistics=settings.batch_norm != "local",
         )
     return FedAvg(
         batch_size=batch_size,
@@ -86,6 +87,7 @@ def make_protocol(settings: RowsSettings, batch_size: int) -> FederatedProtocol:
         training=make_training(settings),
         participation=settings.participation,
         server=registry.make("server", settings.server, "rows"),
+        share_statistics=settings.batch_norm != "local",
     )
 
 
@@ -122,14 +124,14 @@ def model_of(source: Source, settings: RowsSettings, model: str, seed: int) -> t
         study="rows",
         seed=seed,
         standardise_onehot=settings.standardise_onehot,
-        batch_statistics=settings.batch_norm == "training",
+        batch_statistics=settings.batch_norm != "stored",
     )
 
 
 def check_defense(source: Source, settings: RowsSettings, model: str, defense: str) -> None:
     """A sentence if a defence cannot be, or not beside this model."""
     made = registry.make("defence", defense, "rows")
-    if settings.batch_norm == "training":  # the only thing of a model that a defence cannot stand
+    if settings.batch_norm != "stored":  # the only thing of a model that a defence cannot stand
         made.gradients(model_of(source, settings, model, seed=0)[1])
 
 

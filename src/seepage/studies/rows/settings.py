@@ -196,10 +196,10 @@ class RowsSettings(Settings):
         ),
     ] = "mean"
     batch_norm: Annotated[
-        Literal["stored", "training"],
+        Literal["stored", "training", "local"],
         Option(
-            help="BatchNorm uses its stored statistics, which stay; or is in training mode: a batch's own, and the "
-            "running ones are sent.",
+            help="BatchNorm uses its stored statistics, which stay (stored); or a batch's own, and the running ones "
+            "are sent (training) or not (local).",
             group=LEARNING,
         ),
     ] = "stored"

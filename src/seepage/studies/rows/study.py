@@ -55,7 +55,7 @@ class Rows:
         return settings.model_dump(mode="json", exclude={"models", "defenses", "batch_sizes"})
 
     def check(self, source: Source, settings: RowsSettings, choice: RowsChoice) -> None:
-        check_model(source, settings, choice.model, study="rows", batch_statistics=settings.batch_norm == "training")
+        check_model(source, settings, choice.model, study="rows", batch_statistics=settings.batch_norm != "stored")
         check_defense(source, settings, choice.model, choice.defense)
         for name in settings.attacks:
             registry.make("attack", name, "rows", settings.attack_options)
