@@ -23,8 +23,8 @@ from seepage.observation import Claim, Observation, Scene, Space, gradient_of
 
 LARGE = 256  # rows behind an update of several steps, from which on only totals are read
 NO_GRADIENT = (
-    "No gradient of single rows is left in the update (Adam, clipped steps, or BatchNorm whose statistics were not sent)"
-    ": rows were optimised until the steps fit."
+    "No gradient of single rows is left in the update (Adam, clipped steps, or BatchNorm whose statistics were not "
+    "sent): rows were optimised until the steps fit."
 )
 NEAR = 100.0  # times the limit: leaves whose numbers are fixed and that are further from the spans are no records
 
