@@ -186,15 +186,8 @@ def view_of(observation: Observation) -> View:
         layers = ()
     if layers and learner.abilities.coarse:
         raise NotApplicable(f"The model cannot be computed in float64, as algebra needs ({learner.abilities.coarse}).")
-    floors = {}
-    for layer in layers:
-        weight = parameters[parameter_name(layer.name, "weight")]
-        rounding = max(ROUNDING * float(layer_gradient(gradient, layer).square().mean().sqrt()), 1e-30)
-        if layer.back is not None:  # an entry that is the rest of several carries all of their rounding
-            rounding *= float(layer.back.abs().sum(0).max()) ** 0.5
-        if exchange.protocol == "fedavg":  # the client sends a difference of two float32 weights: their rounding stays
-            rounding = max(rounding, ROUNDING * float(weight.square().mean().sqrt()) * steps**0.5 * abs(scale))
-        floors[layer.name] = rounding
+    sent = steps**0.5 * abs(scale) if exchange.protocol == "fedavg" else 0.0
+    floors = {layer.name: _floor(layer, gradient, parameters, sent) for layer in layers}
     if steps > 1:
         parameters = {name: value + update[name] / 2 for name, value in parameters.items()}
     space = observation.space
@@ -232,6 +225,19 @@ def view_of(observation: Observation) -> View:
         if span.rank > 0 and (span.rank < layer.directions or exchange.rows <= layer.directions)
     ]
     return replace(view, layers=tuple(layers[k] for k in kept), spans=tuple(spans[k] for k in kept))
+
+
+def _floor(layer: Layer, gradient: Parameters, parameters: Parameters, sent: float) -> float:
+    """The rounding that is certainly in a layer's gradient.
+
+    Args:
+        sent: how much of the weights' own rounding comes with it: FedAvg sends a difference of two float32 weights.
+    """
+    weight = parameters[parameter_name(layer.name, "weight")]
+    rounding = max(ROUNDING * float(layer_gradient(gradient, layer).square().mean().sqrt()), 1e-30)
+    if layer.back is not None:  # an entry that is the rest of several carries all of their rounding
+        rounding *= float(layer.back.abs().sum(0).max()) ** 0.5
+    return max(rounding, ROUNDING * float(weight.square().mean().sqrt()) * sent)
 
 
 def integer_columns(space: Space) -> Tensor:
