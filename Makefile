@@ -10,7 +10,7 @@ audit: install ## audit Adult (or clinic where it cannot be fetched) and write a
 	$(BIN)/seepage audit --data adult --fallback clinic --batch-size 1,8,32 --exposure 5 --trials 10 --attacks exact:restarts=5
 
 test: install browser ## the default test suite, under 8 minutes on two cores
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-slow: install browser ## the tests that take minutes
 	$(BIN)/python -m pytest -m slow
@@ -24,7 +24,7 @@ OTHERS  := ATEN_CPU_CAPABILITY=default ATEN_CPU_CAPABILITY=avx2 ATEN_CPU_CAPABIL
 test-portable: install ## the numeric rooms as other processors would run them, with one and two threads
 	@for other in $(OTHERS); do for threads in 1 2; do \
 	  echo "== $$other, $$threads thread(s)"; \
-	  env $$other SEEPAGE_TEST_THREADS=$$threads $(BIN)/python -m pytest -q -n 2 $(NUMERIC) || exit 1; \
+	  env $$other SEEPAGE_TEST_THREADS=$$threads $(BIN)/python -m pytest -q -n 2 --dist worksteal $(NUMERIC) || exit 1; \
 	done; done
 
 check: install ## format, lint, types, import contract, generated docs

@@ -75,7 +75,10 @@ def test_without_clipping_the_sum_is_the_batchs_gradient(model: str, task: str) 
         torch.testing.assert_close(sums[name] / ROWS, value, atol=2e-5, rtol=1e-3)
 
 
-@pytest.mark.parametrize("model", cases.MODELS)
+RECORDED = [pytest.param(name, marks=pytest.mark.slow) if name == "tabnet" else name for name in cases.MODELS]
+
+
+@pytest.mark.parametrize("model", RECORDED)
 def test_a_recorded_step_is_the_step(model: str) -> None:
     """Long runs replay it."""
     learner, x, y = batch(model)

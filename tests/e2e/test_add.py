@@ -19,9 +19,10 @@ AUDIT = (
 )
 
 
-@pytest.fixture
-def house(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the package that a test may change."""
+    tmp_path = tmp_path_factory.mktemp("house")
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
     cases.frame().write_csv(tmp_path / "table.csv")
@@ -43,35 +44,10 @@ def python(house: Path, *words: str) -> str:
     return done.stdout
 
 
-def test_a_setting_is_its_declaration_and_the_code_that_uses_it(house: Path) -> None:
-    rows = house / "src/seepage/studies/rows"
-    change(
-        rows / "settings.py",
-        "    fixed_batch: Annotated[",
-        '    sharpness: Annotated[float, Field(gt=0), Option(help="How sharp.", group=LEARNING)] = 1.0\n'
-        "    fixed_batch: Annotated[",
-    )
-    change(
-        rows / "making.py",
-        "learning_rate=settings.learning_rate,",
-        "learning_rate=settings.learning_rate * settings.sharpness,",
-    )
-    (house / "plan.toml").write_text('data = "table.csv"\ntarget = "target"\nsharpness = 2.5\n')
-    code = (
-        "import sys; sys.path.insert(0, 'docs'); import generate, seepage; from seepage.cli.main import app\n"
-        "from typer.testing import CliRunner\n"
-        "print('HELP', '--sharpness' in CliRunner().invoke(app, ['audit', '--help']).output)\n"
-        "print('PLAN', CliRunner().invoke(app, ['plan', 'validate', 'plan.toml']).output)\n"
-        f"print('PYTHON', seepage.audit('table.csv', {AUDIT}, sharpness=2.0).command)\n"
-        "print('PAGE', '`--sharpness`' in generate.settings())\n"
-    )
-    said = python(house, "-c", code)
-    assert "HELP True" in said
-    assert "1 task" in said
-    assert "--sharpness 2.0" in said
-    assert "PAGE True" in said
-
-
+SETTING = (
+    '    sharpness: Annotated[float, Field(gt=0), Option(help="How sharp.", group=LEARNING)] = 1.0\n'
+    "    fixed_batch: Annotated["
+)
 PART = """
 from __future__ import annotations
 
@@ -90,25 +66,45 @@ class Halved(Defense):
     def protect(self, update: Parameters, random: object) -> Parameters:
         return {name: self.part * value for name, value in update.items()}
 """
+LINE = '    Part(name="halved", make=Halved, works_on=("rows",), about="Half is sent.", main="part"),\n'
+USED = f"""
+import sys; sys.path.insert(0, 'docs'); import generate, seepage; from seepage.cli.main import app
+from typer.testing import CliRunner
+print('HELP', '--sharpness' in CliRunner().invoke(app, ['audit', '--help']).output)
+print('PLAN', CliRunner().invoke(app, ['plan', 'validate', 'plan.toml']).output)
+print(CliRunner().invoke(app, ['defenses', 'list']).output)
+found = seepage.audit('table.csv', {AUDIT}, sharpness=2.0, defense='halved:0.25')
+print('PYTHON', found.command)
+print('CELL', found.cells[0].defense)
+print('SETTINGS', '`--sharpness`' in generate.settings())
+print('PARTS', '`halved`' in generate.parts())
+"""
 
 
-def test_a_part_is_one_file_and_its_line(house: Path) -> None:
+@pytest.fixture(scope="module")
+def said(house: Path) -> str:
+    """What a package says that has one more setting (its declaration, and the code that uses it) and one more part
+    (a file, and its line)."""
+    rows = house / "src/seepage/studies/rows"
+    change(rows / "settings.py", "    fixed_batch: Annotated[", SETTING)
+    plain = "learning_rate=settings.learning_rate"
+    change(rows / "making.py", f"{plain},", f"{plain} * settings.sharpness,")
+    (house / "plan.toml").write_text('data = "table.csv"\ntarget = "target"\nsharpness = 2.5\n')
     (house / "src/seepage/defenses/halved.py").write_text(PART)
     parts = house / "src/seepage/plans/parts/defenses.py"
     change(parts, "\nDEFENSES = (", "\nfrom seepage.defenses.halved import Halved\n\nDEFENSES = (")
-    change(
-        parts,
-        "DEFENSES = (\n",
-        'DEFENSES = (\n    Part(name="halved", make=Halved, works_on=("rows",), about="Half is sent.", main="part"),\n',
-    )
-    code = (
-        "import sys; sys.path.insert(0, 'docs'); import generate, seepage; from seepage.cli.main import app\n"
-        "from typer.testing import CliRunner\n"
-        "print(CliRunner().invoke(app, ['defenses', 'list']).output)\n"
-        f"print('CELL', seepage.audit('table.csv', {AUDIT}, defense='halved:0.25').cells[0].defense)\n"
-        "print('PAGE', '`halved`' in generate.parts())\n"
-    )
-    said = python(house, "-c", code)
+    change(parts, "DEFENSES = (\n", "DEFENSES = (\n" + LINE)
+    return python(house, "-c", USED)
+
+
+def test_a_setting_is_its_declaration_and_the_code_that_uses_it(said: str) -> None:
+    assert "HELP True" in said
+    assert "1 task" in said
+    assert "--sharpness 2.0" in said
+    assert "SETTINGS True" in said
+
+
+def test_a_part_is_one_file_and_its_line(said: str) -> None:
     assert "halved\n    Half is sent.\n    works on: rows\n    options: part=0.5" in said
     assert "CELL halved:part=0.25" in said
-    assert "PAGE True" in said
+    assert "PARTS True" in said

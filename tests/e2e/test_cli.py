@@ -1,4 +1,7 @@
-"""The command line as a user types it: real processes, real files."""
+"""The command line as a user types it: real files, and real processes where one can differ from this one.
+
+A new process takes seconds to load; what a second command of a test says is heard in this one.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ import signal
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -23,16 +28,45 @@ FAST = [
 ]  # fmt: skip
 
 
-def seepage(*words: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def seepage(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "seepage", *words],
         cwd=cwd,
-        env=os.environ | {"COLUMNS": "100"} | (env or {}),
+        env=os.environ | {"COLUMNS": "100"},
         capture_output=True,
         text=True,
         timeout=240,
         check=False,
     )
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended in this process, by the names that subprocess has."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Here = Callable[..., Ended]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    """Runs a command in this process, in the test's folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # main sets these; this puts them back
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+
+    def run(*words: str) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["seepage", *words])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return Ended(int(ended.value.code or 0), *capsys.readouterr())
+
+    return run
 
 
 @pytest.fixture
@@ -42,7 +76,7 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def test_an_audit_writes_a_run_and_says_where(table: Path, tmp_path: Path) -> None:
+def test_an_audit_writes_a_run_and_says_where(table: Path, tmp_path: Path, here: Here) -> None:
     done = seepage("audit", "--data", "patients.csv", "--target", "target", "--out", "runs/first", *FAST, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "runs/first/report.html" in done.stdout
@@ -53,16 +87,13 @@ def test_an_audit_writes_a_run_and_says_where(table: Path, tmp_path: Path) -> No
     assert "\x1b" not in done.stderr  # no bar in a pipe
     assert (tmp_path / "runs/first/report.html").stat().st_size > 100_000
     other = [*FAST, "--seed", "7"]
-    again = seepage(
-        "audit", "--data", "patients.csv", "--target", "target", "--out", "runs/first", *other, cwd=tmp_path
-    )
+    again = here("audit", "--data", "patients.csv", "--target", "target", "--out", "runs/first", *other)
     assert again.returncode == 2
     assert "holds a run with other settings" in again.stderr
-    rendered = seepage("report", "runs/first", cwd=tmp_path)
-    assert rendered.returncode == 0
+    assert here("report", "runs/first").returncode == 0
 
 
-def test_json_is_alone_on_stdout_and_the_command_repeats_it(table: Path, tmp_path: Path) -> None:
+def test_json_is_alone_on_stdout_and_the_command_repeats_it(table: Path, tmp_path: Path, here: Here) -> None:
     done = seepage("audit", "--data", "patients.csv", "--target", "target", "--json", *FAST, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
@@ -70,13 +101,15 @@ def test_json_is_alone_on_stdout_and_the_command_repeats_it(table: Path, tmp_pat
     assert document["cells"][0]["trials"] == 2
     assert unsealed(Path(tmp_path, document["path"], "summary.json").read_bytes()) == done.stdout.encode()
     words = document["command"].split()[1:]
-    repeated = json.loads(seepage(*words, "--json", "--out", "again", cwd=tmp_path).stdout)
+    repeated = json.loads(here(*words, "--json", "--out", "again").stdout)
     assert repeated["cells"][0]["metrics"] == document["cells"][0]["metrics"]
 
 
-def test_clinic_needs_no_network(tmp_path: Path) -> None:
+def test_clinic_needs_no_network(tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     nowhere = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "SEEPAGE_CACHE": str(tmp_path / "cache")}
-    done = seepage("audit", "--data", "clinic", *FAST, "--out", "r", cwd=tmp_path, env=nowhere)
+    for name, value in nowhere.items():
+        monkeypatch.setenv(name, value)
+    done = here("audit", "--data", "clinic", *FAST, "--out", "r")
     assert done.returncode == 0, done.stderr
     assert "clinic: 5,000 rows" in done.stdout
 
@@ -114,28 +147,18 @@ def test_clinic_needs_no_network(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
-    words: list[str],
-    message: str,
-    table: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    words: list[str], message: str, table: Path, tmp_path: Path, here: Here
 ) -> None:
     write_bad_tables(tmp_path)
     before = sorted(tmp_path.rglob("*"))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["seepage", *words])
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # main sets it; this puts it back
-    with pytest.raises(SystemExit) as ended:  # in this process: a new one takes seconds to load
-        main()
-    printed = capsys.readouterr()
-    assert ended.value.code == 2
-    *told, last = printed.err.splitlines()
+    done = here(*words)
+    assert done.returncode == 2
+    *told, last = done.stderr.splitlines()
     assert last.startswith("error: ")
     # What was read is told before it is found out that it cannot be attacked.
     assert all(line.startswith("  ") or "input column" in line for line in told)
-    assert message in printed.err
-    assert printed.out == ""
+    assert message in done.stderr
+    assert done.stdout == ""
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -154,20 +177,16 @@ def write_bad_tables(folder: Path) -> None:
     )
 
 
-def test_nothing_is_left_behind_by_a_refused_audit(table: Path, tmp_path: Path) -> None:
-    done = seepage("audit", "--data", "patients.csv", "--target", "target", "--batch-size", "500", cwd=tmp_path)
-    assert done.returncode == 2
-    assert not (tmp_path / "runs").exists()
-
-
-def test_no_network_falls_back_and_says_so(tmp_path: Path) -> None:
+def test_no_network_falls_back_and_says_so(tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     nowhere = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "SEEPAGE_CACHE": str(tmp_path / "cache")}
     nowhere |= {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
-    refused = seepage("audit", "--data", "california_housing", *FAST, "--out", "a", cwd=tmp_path, env=nowhere)
+    for name, value in nowhere.items():
+        monkeypatch.setenv(name, value)
+    refused = here("audit", "--data", "california_housing", *FAST, "--out", "a")
     assert refused.returncode == 2
     assert "--source file" in refused.stderr or "--path" in refused.stderr
     words = ["audit", "--data", "california_housing", "--fallback", "clinic", *FAST, "--out", "b", "--json"]
-    done = seepage(*words, cwd=tmp_path, env=nowhere)
+    done = here(*words)
     assert done.returncode == 0, done.stderr
     assert "clinic was audited instead" in done.stderr
     document = json.loads(done.stdout)
@@ -176,20 +195,20 @@ def test_no_network_falls_back_and_says_so(tmp_path: Path) -> None:
     assert "--data clinic" in document["command"]
 
 
-def test_help_version_and_env(tmp_path: Path) -> None:
-    assert "audit" in seepage("--help", cwd=tmp_path).stdout
+def test_help_version_and_env(tmp_path: Path, here: Here) -> None:
+    assert "audit" in here("--help").stdout
     assert seepage("--version", cwd=tmp_path).stdout.strip() == "0.1.0"
-    facts = json.loads(seepage("env", "--json", cwd=tmp_path).stdout)
+    facts = json.loads(here("env", "--json").stdout)
     assert {"python", "torch", "cores"} <= set(facts)
 
 
-def test_a_schema_can_be_written_edited_and_given_back(table: Path, tmp_path: Path) -> None:
-    done = seepage("data", "schema", "patients.csv", "--target", "target", "--out", "s.toml", cwd=tmp_path)
+def test_a_schema_can_be_written_edited_and_given_back(table: Path, tmp_path: Path, here: Here) -> None:
+    done = here("data", "schema", "patients.csv", "--target", "target", "--out", "s.toml")
     assert done.returncode == 0, done.stderr
     schema = tmp_path / "s.toml"
     schema.write_text(schema.read_text().replace('name = "age"', 'name = "age"\nsensitive = true'))
     words = ["audit", "--data", "patients.csv", "--schema", "s.toml", "--json", *FAST]
-    document = json.loads(seepage(*words, cwd=tmp_path).stdout)
+    document = json.loads(here(*words).stdout)
     assert [c["name"] for c in document["dataset"]["columns"] if c["sensitive"]] == ["age"]
 
 
@@ -205,7 +224,7 @@ def test_a_bug_keeps_its_traceback(tmp_path: Path) -> None:
     assert "ZeroDivisionError" in done.stderr
 
 
-@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("told", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.slow)])
 def test_a_run_that_is_told_to_end_says_how_to_go_on(table: Path, tmp_path: Path, told: signal.Signals) -> None:
     words = ["audit", "--data", "patients.csv", "--target", "target", "--out", "run", "--trials", "4000"]
     words += ["--clients", "2", "--exposure", "0", "--attacks", "tableak:compile=no", "--batch-size", "8", "--yes"]

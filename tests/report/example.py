@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from html.parser import HTMLParser
 
 from seepage._core import Streams
@@ -421,8 +422,9 @@ def an_updates_summary(records: Sequence[Record] | None = None, **changes: objec
     return UpdatesSummary.model_validate(head_of() | own | changes)
 
 
-def every_study() -> dict[str, Summary]:
-    """One summary of each study."""
+@cache
+def every_study() -> Mapping[str, Summary]:
+    """One summary of each study; made once, for all modules that look at them."""
     return {
         "rows": a_summary(),
         "vertical": a_vertical_summary(),

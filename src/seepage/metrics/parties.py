@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import rankdata
 
 from seepage._core import InputError
 from seepage.data import Encoder, Layout, Statistics, Table
@@ -132,6 +131,8 @@ def label_leak_auc(score: np.ndarray, y: np.ndarray) -> dict[str, float]:
         raise InputError(f"The leak of labels is measured for binary tasks, labels 0 and 1; there are {_few(classes)}.")
     if len(classes) < 2:
         raise InputError("The leak of labels cannot be measured: all rows are of one class.")
+    from scipy.stats import rankdata  # takes a second to load
+
     ones = labels == 1
     rarer = ones if 2 * ones.sum() <= len(ones) else ~ones
     count = int(rarer.sum())

@@ -1,18 +1,26 @@
 """Vertical federated learning: parties with different columns of the same people, and a host with the labels."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from seepage._core.lazily import lazily
 from seepage.federation.vertical.align import Alignment, align
 from seepage.federation.vertical.channel import Channel, InProcess, Threads, Traffic
 from seepage.federation.vertical.columns import Columns, dealt
 from seepage.federation.vertical.designs import AGGREGATIONS, Design, LocalEncoders, LocalTabNets, TabVFL
-from seepage.federation.vertical.estimator import DESIGNS, TabVFLClassifier, make_design
 from seepage.federation.vertical.failures import METHODS, Failures
 from seepage.federation.vertical.guest import Guest
 from seepage.federation.vertical.host import Host
 from seepage.federation.vertical.messages import Instruction, Kind, Message, PartyError, Phase, SilentPartyError, Stamp
+from seepage.federation.vertical.named_designs import DESIGNS, make_design
 from seepage.federation.vertical.rows import AlignedRows
 from seepage.federation.vertical.schedule import Epoch, History, Training
 from seepage.federation.vertical.state import Checkpoint
 from seepage.federation.vertical.training import Federation
+
+if TYPE_CHECKING:
+    from seepage.federation.vertical.estimator import TabVFLClassifier as TabVFLClassifier
 
 __all__ = [
     "AGGREGATIONS",
@@ -49,3 +57,5 @@ __all__ = [
     "dealt",
     "make_design",
 ]
+
+__getattr__ = lazily(__name__, {"TabVFLClassifier": "estimator"})  # scikit-learn takes a second to load

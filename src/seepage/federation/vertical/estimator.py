@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ from seepage._core import InputError, Progress, Streams, silent, unknown_name
 from seepage._core.names import HOST, party_name
 from seepage.federation.vertical.channel import Traffic
 from seepage.federation.vertical.columns import Columns
-from seepage.federation.vertical.designs import AGGREGATIONS, Aggregation, Design, LocalEncoders, LocalTabNets, TabVFL
 from seepage.federation.vertical.failures import METHODS, Cache, Failures, Method
 from seepage.federation.vertical.frames import (
     PartyColumns,
@@ -30,6 +29,7 @@ from seepage.federation.vertical.frames import (
     named_frames,
     prefixed,
 )
+from seepage.federation.vertical.named_designs import make_design
 from seepage.federation.vertical.rows import AlignedRows
 from seepage.federation.vertical.saved import (
     SavedModel,
@@ -44,29 +44,6 @@ from seepage.federation.vertical.schedule import History, Training
 from seepage.federation.vertical.state import Checkpoint
 from seepage.federation.vertical.training import Federation
 from seepage.models.tabnet_split import TabNetParts
-
-DESIGNS: dict[str, Callable[[Aggregation | None], Design]] = {
-    "central": lambda _: TabVFL(mixed=False),
-    "local": lambda how: LocalTabNets(aggregation=how or "concatenation"),
-    "local_encoders": lambda how: LocalEncoders(aggregation=how or "sum"),
-    "tabvfl": lambda _: TabVFL(),
-    "tabvfl_without_fc": lambda _: TabVFL(mixed=False),
-    "guest_decoders": lambda _: TabVFL(decoders="guests"),
-}
-
-
-def make_design(name: str, aggregation: str | None = None) -> Design:
-    """A design by name."""
-    if name not in DESIGNS:
-        raise unknown_name("design", name, DESIGNS)
-    if aggregation is not None and aggregation not in AGGREGATIONS:
-        raise unknown_name("aggregation", aggregation, AGGREGATIONS)
-    if aggregation not in (None, "concatenation") and name not in ("local", "local_encoders"):
-        raise InputError(
-            f"The design {name!r} puts intermediate results of different columns side by side; "
-            f"{aggregation!r} needs latents of equal width: use local or local_encoders."
-        )
-    return DESIGNS[name](aggregation)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)  # scikit-learn shows and compares estimators in its own way
