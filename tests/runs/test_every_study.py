@@ -12,6 +12,7 @@ import random
 import shutil
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from seepage.report.run_state import run_state
 from seepage.results import Run, TaskDone, read_summary
 from seepage.runs import Plan, make_plan, open_sources, read_plan, run
 from seepage.runs.api import head_of
-from seepage.runs.backends import open_backend
+from seepage.runs.backends import Backend, open_backend
 from seepage.runs.sweep import run_here
 from seepage.studies import SETTINGS
 from tests import cases
@@ -75,6 +76,26 @@ def children() -> Any:
     context = multiprocessing.get_context("forkserver")  # plain forks inherit locks of polars' threads
     context.set_forkserver_preload(["seepage.runs.api", "tests.runs.test_every_study"])
     return context
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Backend]:
+    """A Dask worker, for all studies: it takes seconds to start."""
+    from distributed import LocalCluster
+
+    local: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "protocol": "tcp"}
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **local) as started,  # type: ignore[no-untyped-call]
+        open_backend("dask", jobs=1, scheduler=started.scheduler_address, plain_tcp=True) as backend,
+    ):
+        yield backend
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Backend]:
+    """Two processes, for all studies: each loads torch."""
+    with open_backend("local", jobs=2) as backend:
+        yield backend
 
 
 def planned(study: str, folder: Path) -> Plan:
@@ -173,24 +194,19 @@ def test_damage_is_named_set_aside_and_mended(undisturbed: tuple[str, Path], tmp
     assert numbers(tmp_path / "run").equals(numbers(folder / "whole"))
 
 
-def test_processes_and_clusters_give_the_same_numbers(undisturbed: tuple[str, Path], tmp_path: Path) -> None:
+def test_processes_and_clusters_give_the_same_numbers(
+    undisturbed: tuple[str, Path], tmp_path: Path, cluster: Backend, processes: Backend
+) -> None:
     study, folder = undisturbed
     plan = planned(study, folder)
-    from distributed import LocalCluster
-
-    local: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "protocol": "tcp"}
-    with (
-        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **local) as cluster,  # type: ignore[no-untyped-call]
-        open_backend("dask", jobs=1, scheduler=cluster.scheduler_address, plain_tcp=True) as backend,
-    ):
-        run(plan, out=tmp_path / "near", command="", backend=backend)
-        backend.shared = False  # as if the workers were elsewhere: records come back with the task
-        run(plan, out=tmp_path / "far", command="", backend=backend)
+    cluster.shared = True
+    run(plan, out=tmp_path / "near", command="", backend=cluster)
+    cluster.shared = False  # as if the workers were elsewhere: records come back with the task
+    run(plan, out=tmp_path / "far", command="", backend=cluster)
     expected = numbers(folder / "whole")
     assert numbers(tmp_path / "near").equals(expected)
     assert numbers(tmp_path / "far").equals(expected)
-    with open_backend("local", jobs=2) as processes:
-        summary = run(plan, out=tmp_path / "processes", command="", backend=processes)
+    summary = run(plan, out=tmp_path / "processes", command="", backend=processes)
     assert not summary.not_run
     assert numbers(tmp_path / "processes").equals(expected)
 

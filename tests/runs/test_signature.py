@@ -15,12 +15,18 @@ from tests import cases
 DECLARED = [(kind, name) for kind in (Request, *SETTINGS.values()) for name in kind.model_fields]
 
 
+@pytest.fixture(scope="module")
+def page() -> str:
+    """What `help(seepage.audit)` says."""
+    return pydoc.plain(pydoc.render_doc(seepage.audit))
+
+
 @pytest.mark.parametrize(("kind", "name"), DECLARED, ids=lambda part: getattr(part, "__name__", part))
-def test_every_setting_of_every_study_is_in_the_signature_and_in_help(kind: type, name: str) -> None:
+def test_every_setting_of_every_study_is_in_the_signature_and_in_help(kind: type, name: str, page: str) -> None:
     field = kind.model_fields[name]  # type: ignore[attr-defined]
     called = said(name, field)
     assert called in inspect.signature(seepage.audit).parameters
-    assert f"\n        {called}" in pydoc.plain(pydoc.render_doc(seepage.audit)) or called in ("data", "target")
+    assert f"\n        {called}" in page or called in ("data", "target")
 
 
 def test_types_and_defaults_are_for_reading() -> None:
