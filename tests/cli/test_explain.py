@@ -55,8 +55,39 @@ def test_every_combination_as_json(table: Path) -> None:
 
 def test_rows_and_steps_of_fedavg_and_of_aggregation(table: Path) -> None:
     words = ("--protocol", "fedavg", "--batch-size", "4", "--local-rows", "10", "--local-epochs", "3")
-    (entry,) = entries(table, *words, "--clients-aggregated", "5", "--optimiser", "momentum")
+    (entry,) = entries(table, *words, "--clients-aggregated", "5", "--optimiser", "sgd:momentum=0.9")
     assert (entry["rows"], entry["steps"]) == (40, 6)  # a batch that is not full is not used
+
+
+def test_the_optimiser_of_the_settings_decides(table: Path) -> None:
+    """FINDINGS: explain had an optimiser of its own, and the report counted plain SGD whatever clients ran."""
+    words = ("--protocol", "fedavg", "--batch-size", "4", "--local-rows", "4", "--model", "mlp:norm=none:width=8")
+    (plain,), (momentum,), (adam,) = (
+        entries(table, *words, "--optimiser", spec) for spec in ("sgd", "sgd:momentum=0.9:weight_decay=0.01", "adam")
+    )
+    verdicts = [[finding["verdict"] for finding in entry["findings"]] for entry in (plain, momentum, adam)]
+    assert verdicts[0] == verdicts[1]  # momentum and known decay cost nothing
+    assert "known weight decay is taken out" in momentum["findings"][1]["why"]
+    assert verdicts[2] == ["works"] + ["cannot"] * 5 + ["partly"]
+    assert "The attack `presence` reads them" in adam["findings"][0]["why"]
+    assert "no sum of multiples" in adam["findings"][1]["why"]
+    assert "Which categories occur stays readable at any number of rows" in adam["stops"]
+
+
+def test_clipping_and_batch_norm_as_the_settings_say(table: Path) -> None:
+    words = ("--protocol", "fedavg", "--batch-size", "4", "--local-rows", "8", "--model", "mlp:norm=batch:width=8")
+    (clipped,) = entries(table, *words, "--clip-norm", "1")
+    (several,) = entries(table, *words, "--batch-norm", "training")
+    (one,) = entries(table, "--batch-size", "4", "--model", "mlp:norm=batch:width=8", "--batch-norm", "training")
+    assert "clipped to a length of 1" in clipped["findings"][1]["why"]
+    assert "running statistics are those of several steps" in several["findings"][1]["why"]
+    assert "differences of rows" in one["findings"][1]["why"]
+    assert [entry["findings"][0]["verdict"] for entry in (clipped, several, one)] == ["works"] * 3
+
+
+def test_a_scenario_is_counted_as_it_is_audited(table: Path) -> None:
+    (entry,) = entries(table, "--scenario", "cross_device", "--clients", "4")
+    assert (entry["protocol"], entry["rows"], entry["steps"]) == ("fedavg", 20, 10)
 
 
 def test_statistics_that_the_server_knows_or_not(table: Path) -> None:

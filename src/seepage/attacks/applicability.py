@@ -15,6 +15,7 @@ from typing import Literal, get_args
 
 from seepage._core import InputError, unknown_name
 from seepage.attacks.exact.case import FEW
+from seepage.attacks.exact.mixed import MANY_STEPS, scoring_of
 from seepage.attacks.structure import Structure, structure_of
 from seepage.data import Layout
 from seepage.models import Learner
@@ -28,6 +29,7 @@ Optimiser = Literal["sgd", "momentum", "adam"]
 SEARCHABLE = 16
 # Rows proven by exhaustion there: of 4 rows 96, 96 and 92 %; of 8 rows 62, 38 and 74 %; of 16 rows 8, 0 and 35 %.
 PROVEN = 4
+PRESENCE = "Which categories occur"
 SPARE = 2  # equations that may be left over by chance; a certificate needs more
 
 
@@ -57,7 +59,8 @@ class Setup:
         clients: whose updates the server only sees added up (secure aggregation).
         defense: a defence's name or spec.
         optimiser: of the clients, started anew in every round.
-        weight_decay: of the clients.
+        weight_decay: of the clients; the protocol tells it, so attacks take it out.
+        clip: the longest that a client's gradient of a batch may be; 0 for any length.
         hidden_scales: one-hot entries are standardised with statistics that the server does not know.
     """
 
@@ -69,6 +72,7 @@ class Setup:
     defense: str = "none"
     optimiser: Optimiser = "sgd"
     weight_decay: float = 0.0
+    clip: float = 0.0
     hidden_scales: bool = False
 
     def __post_init__(self) -> None:
@@ -77,13 +81,21 @@ class Setup:
                 raise InputError(f"The number of {name} is {getattr(self, name)}; it must be at least 1.")
         if self.optimiser not in get_args(Optimiser):
             raise unknown_name("optimiser", self.optimiser, get_args(Optimiser))
-        if not 0 <= self.weight_decay < float("inf"):
-            raise InputError(f"The weight decay is {self.weight_decay}; it must be a number from 0 upward.")
+        for name in ("weight_decay", "clip"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                said = name.replace("_", " ")
+                raise InputError(f"The {said} is {getattr(self, name)}; it must be a number from 0 upward.")
 
     @property
     def structure(self) -> Structure:
-        """The model as algebra sees it."""
-        return structure_of(self.learner, self.layout)
+        """The model as algebra sees it; BatchNorm in training mode is undone with the statistics that are sent."""
+        learner = scoring_of(self.learner) if self.learner.batch_statistics else self.learner
+        return structure_of(learner, self.layout)
+
+    @property
+    def mixes(self) -> bool:
+        """Whether what the model says of a row depends on the others of its batch."""
+        return self.learner.batch_statistics or self.learner.abilities.mixes
 
     @property
     def total(self) -> int:
@@ -106,6 +118,10 @@ class Setup:
             return f"The model cannot be computed in float64, as algebra needs ({self.learner.abilities.coarse})."
         if self.optimiser == "adam":
             return "Adam divides every entry by its own size, so the update is no sum of multiples of the records."
+        if self.clip and self.steps > 1:
+            return f"Gradients are clipped to a length of {self.clip:g}, so how much each step counts is not known."
+        if self.learner.batch_statistics and self.steps > 1:
+            return MANY_STEPS
         return ""
 
     @property
@@ -124,8 +140,7 @@ class Setup:
     @property
     def peelable(self) -> bool:
         """Whether the gradient of a row can be computed and taken away."""
-        mixed = self.structure.weighted or self.learner.abilities.mixes
-        return self.steps == 1 and not self.structure.dropout and not mixed
+        return self.steps == 1 and not (self.structure.dropout or self.structure.weighted or self.mixes)
 
 
 def findings(setup: Setup) -> list[Finding]:
@@ -162,7 +177,7 @@ def what_stops(setup: Setup) -> str:
 
 
 def _presence(setup: Setup) -> Finding:
-    what, model = "Which categories occur", setup.structure
+    what, model = PRESENCE, setup.structure
     columns = len(setup.layout.sizes)
     read = f"so the {_many(model.categories, 'category', 'categories')} are read at any number of rows."
     if not columns:
@@ -171,14 +186,14 @@ def _presence(setup: Setup) -> Finding:
         return Finding(what, "cannot", setup.kept_out)
     if setup.hidden_scales and model.entrance is not None:
         return Finding(what, "cannot", setup.kept_out)
-    if setup.optimiser == "adam":
-        why = "Entries that no record touches stand still under Adam too, but this attack makes no test for it."
-        return Finding(what, "partly", why)
     if model.tokens is not None and not model.tokens.faithful:
         why = "A category whose table entry moves is there; one that stands still may have been left out by attention."
         return Finding(what, "partly", why)
     if model.tokens is not None:
         return Finding(what, "works", f"Only the table entries of categories that occur move, {read}")
+    if setup.optimiser == "adam":
+        why = f"Weights of a category that nobody has are at rest under Adam too, {read}"
+        return Finding(what, "works", f"{why} The attack `presence` reads them; `exact` does not.")
     return Finding(what, "works", f"The first layer's column of a category that nobody has stays zero, {read}")
 
 
@@ -204,7 +219,13 @@ def _span(setup: Setup) -> Finding:
         )
     momentum = ", momentum or not" if setup.optimiser == "momentum" else ""
     local = f", exact over all {setup.steps} local steps{momentum}" if setup.steps > 1 else ""
-    return Finding(what, "works", f"{meets}{local}.{anchor}")
+    decay = " The known weight decay is taken out." if setup.weight_decay else ""
+    normed = (
+        " BatchNorm leaves differences of rows; its running statistics add their mean."
+        if setup.learner.batch_statistics
+        else ""
+    )
+    return Finding(what, "works", f"{meets}{local}.{anchor}{decay}{normed}")
 
 
 def _single_rows(setup: Setup) -> Finding:
@@ -250,7 +271,7 @@ def _peeling(setup: Setup) -> Finding:
         return Finding(what, "cannot", "The client's dropout is not known, so no row's gradient can be taken away.")
     if model.weighted:
         return Finding(what, "cannot", "The loss weighs the classes, so a row's share depends on the other labels.")
-    if setup.learner.abilities.mixes:
+    if setup.mixes:
         return Finding(what, "cannot", "The model mixes the rows of a batch, so no row has a gradient of its own.")
     if _single_rows(setup).verdict != "cannot":
         return Finding(
@@ -308,11 +329,9 @@ def _optimisation(setup: Setup) -> Finding:
     if setup.hidden_scales:
         why = "It has to do without the one-hot structure, since the scales are not known"
     elif setup.optimiser == "adam":
-        why = "It would have to repeat the steps of Adam; these attacks repeat plain gradient steps"
+        why = "It repeats the steps of Adam, which say little about the size of a slope"
     elif _defended(setup):
         why = f"It matches what {_name(setup)} leaves of the update"
-    elif setup.weight_decay:
-        why = "It has to take out the weight decay, which these attacks do not"
     elif model.dropout:
         why = "It does not know what dropout left out"
     elif cells > model.parameters:
@@ -329,8 +348,8 @@ def _disturbed(setup: Setup, finding: Finding) -> Finding:
     reasons = []
     if _defended(setup):
         reasons.append(f"But {_name(setup)} puts an error on it: it holds while the signal stands above that.")
-    if setup.weight_decay:
-        reasons.append("But weight decay is part of the update: a server that knows its rate can take it out again.")
+    if setup.clip and finding.what != PRESENCE:
+        reasons.append(f"But it holds for gradients that are shorter than the clipping length of {setup.clip:g} only.")
     if not reasons:
         return finding
     return Finding(finding.what, "partly", " ".join([finding.why, *reasons]))

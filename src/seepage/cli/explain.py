@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _COLOURS = {"works": "red", "partly": "yellow", "cannot": "dim"}  # not green: it is no proof of privacy
 _TABLE = ("data", "target", "preprocessing")
 _COUNTED = (
-    "protocol", "models", "defenses", "batch_sizes", "clients", "local_rows", "local_epochs", "standardise_onehot",
-    "local_statistics",
+    "scenario", "protocol", "models", "defenses", "batch_sizes", "clients", "local_rows", "local_epochs", "optimiser",
+    "clip_norm", "batch_norm", "standardise_onehot", "local_statistics",
 )  # fmt: skip
 
 
@@ -35,15 +35,13 @@ class Beyond(BaseModel):
         int,
         Option(help="Clients whose updates the server only sees added up (secure aggregation).", group=MAIN),
     ] = 1
-    optimiser: Annotated[str, Option(help="fedavg: sgd, momentum or adam, of the clients.", group=MAIN)] = "sgd"
-    weight_decay: Annotated[float, Option(help="Of the clients.", group=MAIN)] = 0.0
     as_json: Annotated[bool, Option(help="Print JSON.", group=MAIN, flag="--json")] = False
 
 
 ABOUT = """Say which attacks can work on a set-up, and why others cannot.
 
-It counts rows, widths and steps; it trains and attacks nothing. Secure aggregation, the optimisers momentum and
-adam, and weight decay are covered by this algebra only: `seepage audit` does not simulate them.
+It counts rows, widths and steps; it trains and attacks nothing. Secure aggregation is covered by this algebra only:
+`seepage audit` does not simulate it.
 """
 
 
@@ -58,8 +56,6 @@ def _explain(context: typer.Context, typed: Typed) -> None:
         open_sources(plan)[0],  # type: ignore[arg-type]  # a plan of rows opens one table
         plan.variants[0].settings,  # type: ignore[arg-type]
         clients=beyond.clients_aggregated,
-        optimiser=beyond.optimiser,  # type: ignore[arg-type]  # a wrong name is told by the set-up, with the nearest one
-        weight_decay=beyond.weight_decay,
     )
     if beyond.as_json:
         typer.echo(json.dumps([entry.model_dump(mode="json") for entry in entries], indent=2))

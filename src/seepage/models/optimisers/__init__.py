@@ -25,6 +25,11 @@ class Optimiser(Protocol):
         ...
 
     @property
+    def weight_decay(self) -> float:
+        """The share of the weights that steps take off them; 0 for none."""
+        ...
+
+    @property
     def linear(self) -> bool:
         """Whether a change is a sum of the steps' slopes, each with a number that the server knows."""
         ...

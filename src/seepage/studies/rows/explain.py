@@ -6,13 +6,15 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import asdict
 
-from seepage._core import InputError, Streams
-from seepage.attacks.applicability import Optimiser, Setup, findings, what_stops
+from seepage._core import Streams
+from seepage.attacks import applicability
+from seepage.attacks.applicability import Setup, findings, what_stops
 from seepage.data.source import Source
+from seepage.models.optimisers import Optimiser
 from seepage.plans import registry
 from seepage.results import RowsCell, Trials
 from seepage.results.rows import Applicability, PartVerdict
-from seepage.studies.rows.making import make_partition, make_protocol, model_of
+from seepage.studies.rows.making import make_partition, make_protocol, make_training, model_of
 from seepage.studies.rows.settings import RowsSettings
 
 
@@ -23,8 +25,6 @@ def explain(
     *,
     variant: str = "",
     clients: int = 1,
-    optimiser: Optimiser = "sgd",
-    weight_decay: float = 0.0,
     only_attacked: bool = False,
 ) -> list[Applicability]:
     """One entry per model, defence and batch size, as in ``summary.json``.
@@ -33,13 +33,9 @@ def explain(
         trials: of a finished audit: how many rows really stood behind the updates.
         variant: of the plan.
         clients: whose updates the server only sees added up.
-        optimiser, weight_decay: of the clients; audits simulate plain SGD.
         only_attacked: leave out what has no trials: it could not be run.
     """
-    if settings.protocol == "fedsgd" and optimiser != "sgd":
-        raise InputError(
-            f"The clients' optimiser {optimiser!r} belongs to the protocol fedavg; in fedsgd they send plain gradients."
-        )
+    training = make_training(settings)
     seen = _fewest_rows(trials)
     entries = []
     for model in settings.models:
@@ -61,13 +57,21 @@ def explain(
                 steps=rows // batch_size * settings.local_epochs if settings.protocol == "fedavg" else 1,
                 clients=clients,
                 defense=defense,
-                optimiser=optimiser,
-                weight_decay=weight_decay,
+                optimiser=_kind(training.optimiser),
+                weight_decay=training.optimiser.weight_decay,
+                clip=training.clip,
                 hidden_scales=encoder.standardise_onehot and settings.local_statistics and source.preprocessing is None,
             )
             where = {"dataset": source.name, "variant": variant, "protocol": settings.protocol}
             entries.append(_entry(setup, where | {"model": model, "defense": defense}, batch_size))
     return entries
+
+
+def _kind(optimiser: Optimiser) -> applicability.Optimiser:
+    """What an optimiser is to algebra."""
+    if not optimiser.linear:
+        return "adam"
+    return "momentum" if optimiser.memory else "sgd"
 
 
 def ranks_of(entry: Applicability) -> tuple[tuple[str, ...], ...]:

@@ -30,7 +30,10 @@ def model_facts(source: Source, settings: RowsSettings, model: str) -> dict[str,
     if structure.dropout:
         facts["dropout"] = "is the client's own, so no attacker can replay a step exactly"
     if any(isinstance(layer, _BatchNorm) for layer in learner.module.modules()):
-        facts["BatchNorm"] = "uses its stored statistics and does not update them"
+        stored = "uses its stored statistics and does not update them"
+        facts["BatchNorm"] = (
+            "is in training mode: its running statistics are sent" if learner.batch_statistics else stored
+        )
     if learner.abilities.mixes:
         facts["rows"] = "are mixed: what the model says of a row depends on the others of its batch"
     facts["clients"] = _clients(learner, layout.width, settings.batch_sizes[0])
