@@ -6,6 +6,8 @@ what it saw, and whoever trains moves the running statistics by it.
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
@@ -28,6 +30,10 @@ class BatchStatistics(_BatchNorm):
         self.seen = mean, variance * (count / max(count - 1, 1))
         scaled = middle * (variance + self.eps).rsqrt().view(shape)
         return scaled * self.weight.view(shape) + self.bias.view(shape) if self.affine else scaled
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What was seen inside of `torch.func` cannot be copied, and belongs to the call alone.
+        return {name: value for name, value in self.__dict__.items() if name != "seen"}
 
 
 def normalised_layers(module: nn.Module) -> dict[str, _BatchNorm]:
