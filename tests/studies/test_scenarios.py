@@ -40,6 +40,12 @@ def test_a_scenario_is_a_set_of_defaults(name: str) -> None:
     assert (own.trials, own.learning_rate) == (3, 0.5)
 
 
+def test_a_column_that_makes_the_clients_overrules_their_number() -> None:
+    """FINDINGS: it was told that a number of clients was given, which only the scenario had."""
+    settings = checked(RowsSettings, {"scenario": "cross_silo", "partition": "column", "partition_column": "ward"})
+    assert settings.clients is None
+
+
 def test_without_one_nothing_changes() -> None:
     assert checked(RowsSettings, {}) == RowsSettings()
 

@@ -148,7 +148,8 @@ def print_summary(summary: Summary) -> None:
 def _heading(summary: Summary) -> str:
     """The table, and what all lines have in common."""
     dataset = summary.dataset
-    trials = max((cell.trials for cell in summary.cells), default=0)
+    cells = [*summary.cells, *getattr(summary, "tallies", ())]
+    trials = max((cell.trials for cell in cells), default=0)
     words = [f"{dataset.name}: {counted(dataset.rows, 'row')}, {counted(len(dataset.columns), 'column')}."]
     if isinstance(summary, PropertySummary) and summary.cells and summary.models:
         made, first = summary.models[0], summary.cells[0]
@@ -160,7 +161,7 @@ def _heading(summary: Summary) -> str:
         common = [
             f"{name.replace('_', ' ')} {values.pop()}"
             for name in ("protocol", "model", "defense", "attack")
-            if len(values := {str(cell.place[name]) for cell in summary.cells if name in cell.place}) == 1
+            if len(values := {str(cell.place[name]) for cell in cells if name in cell.place}) == 1
         ]
         words.append(f"{', '.join(common)}; {counted(trials, *_TRIAL[summary.study])} per line.".lstrip("; "))
     return " ".join(words)

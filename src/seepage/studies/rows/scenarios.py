@@ -46,4 +46,7 @@ assert set(SCENARIOS) == set(get_args(Scenario))
 def with_scenario(values: Mapping[str, object]) -> dict[str, object]:
     """Settings with what their scenario adds; what was said stays."""
     name = values.get("scenario", "worst_case")
-    return {**SCENARIOS.get(name, {}), **values} if isinstance(name, str) else dict(values)
+    added = dict(SCENARIOS.get(name, {})) if isinstance(name, str) else {}
+    if values.get("partition") == "column":  # then a column makes the clients
+        added.pop("clients", None)
+    return {**added, **values}
