@@ -46,7 +46,7 @@ def attacked(model: str = "mlp", task: str = "binary", *, batch: int = 1, labels
 def test_one_row_is_read_back() -> None:
     """A batch of one leaks entirely (the profiling study, Table 10: accuracy 1.000)."""
     point = attacked(batch=1)
-    claims = matching(steps=1500)(point.observations, Streams(0))
+    claims = matching(steps=800)(point.observations, Streams(0))
     for claim, truth in zip(claims, point.truths, strict=True):
         assert claim.outcome is Outcome.OK
         assert claim.rows is not None
@@ -116,7 +116,7 @@ def test_fedavg_is_replayed() -> None:
     protocol = FedAvg(batch_size=2, local_rows=4, local_epochs=2, exposure=0, schedule=FIRST)
     point = simulate(protocol, cases.population("mlp"), Knowledge(), Streams(2)).points[0]
     short = matching(steps=1)(point.observations, Streams(0))
-    longer = matching(steps=200)(point.observations, Streams(0))
+    longer = matching(steps=80)(point.observations, Streams(0))
     assert max(claim.loss or 9 for claim in longer) < 0.5 * min(claim.loss or 0 for claim in short)
 
 
@@ -288,7 +288,7 @@ SLOW_TASKS = [task if task == "binary" else pytest.param(task, marks=pytest.mark
 def test_unknown_labels_as_variables_are_found_with_the_row(task: str) -> None:
     """DLG: the label of a single row comes out with the row."""
     point = attacked(task=task, batch=1, labels=False)
-    claims = dataclasses.replace(dlg(), steps=2000, restarts=3)(point.observations, Streams(1))
+    claims = dataclasses.replace(dlg(), steps=1200, restarts=3)(point.observations, Streams(1))
     for claim, truth in zip(claims, point.truths, strict=True):
         assert claim.labels is not None
         if task != "regression":
