@@ -109,31 +109,76 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site
 
 
-def seepage(site: Path, cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "seepage", *words],
-        cwd=cwd, env=os.environ | {"PYTHONPATH": str(site)}, capture_output=True, text=True, timeout=240, check=False,
+LISTS = [["attacks", "list"], ["defenses", "list"], ["models", "list"], ["data", "list"]]
+PLACED = [*AUDIT, "--attacks", "orchard_parts:Origin:place=1", "--defense", "orchard_parts:Halved", "--json"]
+PLACED[PLACED.index("orchard")] = "orchard_parts:ORCHARD"
+BAD = {
+    "'orchard_parts:Nothing' cannot be loaded": ["--attacks", "orchard_parts:Nothing"],
+    "No module named 'nowhere'": ["--attacks", "nowhere.at_all:Attack"],
+    "cannot be loaded (package orchard-parts: RuntimeError: worm inside)": ["--attacks", "rotten"],
+    "Did you mean 'place'": ["--attacks", "orchard_parts:Origin:plac=1"],
+    "it must be a seepage.data.DataSet": ["--data", "orchard_parts:Origin"],
+}
+Ended = dict[str, tuple[int, str, str, bool]]
+CODE = """
+import contextlib, io, json, os, sys
+from seepage.cli.main import main
+ended = []
+for words in json.loads(sys.argv[1]):
+    sys.argv, out, err = ["seepage", *words], io.StringIO(), io.StringIO()
+    before = sorted(os.listdir())
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+    ended.append([code, out.getvalue(), err.getvalue(), sorted(os.listdir()) == before])
+from orchard_parts import Halved, ORCHARD, Origin, narrow
+from seepage import testing
+testing.check_attack(Origin()); testing.check_defense(Halved(), works_on=('rows', 'vertical'))
+testing.check_model(narrow()); testing.check_dataset(ORCHARD)
+print(json.dumps(ended))
+"""
+
+
+@pytest.fixture(scope="module")
+def ended(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    """Commands, in one process that has the package: code, stdout, stderr, and whether nothing was left behind.
+
+    At its end the parts pass the shipped suite.
+    """
+    commands = [*LISTS, *([*AUDIT, *words] for words in BAD.values()), PLACED]
+    done = subprocess.run(
+        [sys.executable, "-c", CODE, json.dumps(commands)],
+        cwd=tmp_path_factory.mktemp("here"), env=os.environ | {"PYTHONPATH": str(installed)}, capture_output=True,
+        text=True, timeout=240, check=False,
     )  # fmt: skip
-
-
-def test_parts_of_a_package_are_listed_with_where_they_come_from(installed: Path, tmp_path: Path) -> None:
-    done = seepage(installed, tmp_path, "attacks", "list")
     assert done.returncode == 0, done.stderr
-    assert "origin\n    Claims that every row is at a point" in done.stdout
-    assert "options: place=0" in done.stdout
-    assert "package: orchard-parts" in done.stdout
+    found = json.loads(done.stdout)
+    return {" ".join(words): tuple(each) for words, each in zip(commands, found, strict=True)}
+
+
+def test_parts_of_a_package_are_listed_with_where_they_come_from(ended: Ended) -> None:
+    code, listed, told, _ = ended["attacks list"]
+    assert code == 0, told
+    assert "origin\n    Claims that every row is at a point" in listed
+    assert "options: place=0" in listed
+    assert "package: orchard-parts" in listed
     # One that cannot be imported and one whose name is taken are named, and the rest works.
-    assert "rotten\n    cannot be loaded: package orchard-parts: RuntimeError: worm inside" in done.stdout
-    assert "worm inside" in done.stderr
-    assert "'tableak' of the package orchard-parts is left out: the name is also one of Seepage" in done.stderr
-    assert "halved" in seepage(installed, tmp_path, "defenses", "list").stdout
-    assert "narrow" in seepage(installed, tmp_path, "models", "list").stdout
-    assert "orchard" in seepage(installed, tmp_path, "data", "list").stdout
+    assert "rotten\n    cannot be loaded: package orchard-parts: RuntimeError: worm inside" in listed
+    assert "worm inside" in told
+    assert "'tableak' of the package orchard-parts is left out: the name is also one of Seepage" in told
+    for kind, name in {"defenses": "halved", "models": "narrow", "data": "orchard"}.items():
+        assert name in ended[f"{kind} list"][1]
 
 
 def test_they_are_run_stored_and_reported(installed: Path, tmp_path: Path) -> None:
     words = [*AUDIT, "--attacks", "origin:place=0.5", "--defense", "none,halved", "--model", "narrow", "--out", "run"]
-    done = seepage(installed, tmp_path, *words, "--json", "--jobs", "2")  # other processes load them too
+    done = subprocess.run(
+        [sys.executable, "-m", "seepage", *words, "--json", "--jobs", "2"],  # other processes load them too
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(installed)}, capture_output=True, text=True, timeout=240,
+        check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     cells = json.loads(done.stdout)["cells"]
     assert [(cell["dataset"], cell["attack"], cell["defense"], cell["model"]) for cell in cells] == [
@@ -144,45 +189,17 @@ def test_they_are_run_stored_and_reported(installed: Path, tmp_path: Path) -> No
     assert "origin" in (tmp_path / "run" / "report.html").read_text()
 
 
-def test_an_object_can_be_named_by_its_place(installed: Path, tmp_path: Path) -> None:
-    words = [*AUDIT, "--attacks", "orchard_parts:Origin:place=1", "--defense", "orchard_parts:Halved", "--json"]
-    words[words.index("orchard")] = "orchard_parts:ORCHARD"
-    done = seepage(installed, tmp_path, *words)
-    assert done.returncode == 0, done.stderr
-    (cell,) = json.loads(done.stdout)["cells"]
+def test_an_object_can_be_named_by_its_place(ended: Ended) -> None:
+    code, printed, told, _ = ended[" ".join(PLACED)]
+    assert code == 0, told
+    (cell,) = json.loads(printed)["cells"]
     assert cell["attack"] == "orchard_parts:Origin:place=1"
     assert cell["dataset"] == "orchard"
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["--attacks", "orchard_parts:Nothing"], "'orchard_parts:Nothing' cannot be loaded"),
-        (["--attacks", "nowhere.at_all:Attack"], "No module named 'nowhere'"),
-        (["--attacks", "rotten"], "cannot be loaded (package orchard-parts: RuntimeError: worm inside)"),
-        (["--attacks", "orchard_parts:Origin:plac=1"], "Did you mean 'place'"),
-        (["--data", "orchard_parts:Origin"], "it must be a seepage.data.DataSet"),
-    ],
-)
-def test_what_cannot_be_loaded_is_one_sentence(
-    installed: Path, tmp_path: Path, words: list[str], sentence: str
-) -> None:
-    done = seepage(installed, tmp_path, *AUDIT, *words)
-    assert done.returncode == 2
-    assert sentence in done.stderr.splitlines()[-1]
-    assert not (tmp_path / "runs").exists()
-
-
-def test_it_passes_the_shipped_suite(installed: Path, tmp_path: Path) -> None:
-    code = (
-        "from orchard_parts import Halved, ORCHARD, Origin, narrow\n"
-        "from seepage import testing\n"
-        "testing.check_attack(Origin()); testing.check_defense(Halved(), works_on=('rows', 'vertical'))\n"
-        "testing.check_model(narrow()); testing.check_dataset(ORCHARD)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(installed)}, capture_output=True, text=True, timeout=240,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+@pytest.mark.parametrize("sentence", BAD)
+def test_what_cannot_be_loaded_is_one_sentence(ended: Ended, sentence: str) -> None:
+    code, _, told, nothing_left = ended[" ".join([*AUDIT, *BAD[sentence]])]
+    assert code == 2
+    assert sentence in told.splitlines()[-1]
+    assert nothing_left
