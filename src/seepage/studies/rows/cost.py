@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from statistics import median
 
 from seepage._core import Outcome, Streams, silent
@@ -83,10 +84,17 @@ def round_seconds(source: Source, settings: RowsSettings, choice: RowsChoice) ->
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """An update before any training, that attacks are tried on, and the seconds that scoring a claim of it takes."""
+    """An update before any training, that attacks are tried on, and how a claim of its rows is scored."""
 
     update: Observation
-    scoring: float
+    score: Callable[[], object]
+
+    @cached_property
+    def scoring(self) -> float:
+        """Seconds that scoring takes. Pairing thousands of rows takes minutes, so it is tried only where it is done."""
+        begin = time.process_time()
+        self.score()
+        return time.process_time() - begin
 
 
 def first_update(source: Source, settings: RowsSettings, choice: RowsChoice) -> Sample:
@@ -97,30 +105,31 @@ def first_update(source: Source, settings: RowsSettings, choice: RowsChoice) -> 
     truth = trace.points[0].truths[0]
     claim = Claim(outcome=Outcome.OK, rows=truth.encoder.encode(truth.rows, truth.statistics))
     evaluator = Evaluator(training=whole, deviation=settings.deviation, matching=settings.matching)
-    begin = time.process_time()
-    evaluator(claim, truth, knowledge_of(settings), streams.numpy("scoring"))
-    return Sample(trace.points[0].observations[0], time.process_time() - begin)
+    score = partial(evaluator, claim, truth, knowledge_of(settings), streams.numpy("scoring"))
+    return Sample(trace.points[0].observations[0], score)
 
 
 def attack_cost(name: str, settings: RowsSettings, sample: Sample) -> AttackCost:
     """What an attack on such updates costs, and scoring it; a few seconds of trying, whatever its budget."""
     attack = registry.make("attack", name, "rows", settings.attack_options)
-    tried = _tried(attack, sample.update)
-    return replace(tried, fixed=tried.fixed + sample.scoring)
+    tried, rows = _tried(attack, sample.update)
+    return replace(tried, fixed=tried.fixed + sample.scoring) if rows else tried
 
 
-def _tried(attack: RowsAttack, observation: Observation) -> AttackCost:
+def _tried(attack: RowsAttack, observation: Observation) -> tuple[AttackCost, bool]:
+    """The cost, and whether rows are claimed, which must be scored."""
     phases = [phase for phase in PHASES if all(hasattr(attack, option) for option in phase)]
     if not phases:
-        return AttackCost(_timed(attack, observation)[0])
+        seconds, _, rows = _timed(attack, observation)
+        return AttackCost(seconds), rows
     small = _cut(attack, phases)
     _timed(_budget(small, phases[0], 2, 1), observation)  # the first call of anything is slower
-    first, everything = _timed(small, observation)
-    if everything:  # read by algebra: no step is needed
-        return AttackCost(first)
+    first, everything, rows = _timed(small, observation)
+    if everything or not rows:  # read by algebra, or not at all: no step is needed
+        return AttackCost(first), rows
     costs = tuple(_phase_cost(attack, small, phase, first, observation) for phase in phases)
     steps = sum(STEPS * (cost.step + RESTARTS * cost.share) for cost in costs)
-    return AttackCost(max(first - steps, 0.0), costs)
+    return AttackCost(max(first - steps, 0.0), costs), rows
 
 
 def _phase_cost(
@@ -161,9 +170,10 @@ def _budget(attack: RowsAttack, phase: tuple[str, str], steps: int, restarts: in
     return replace(attack, **dict(zip(phase, (steps, restarts), strict=True)))  # type: ignore[type-var]  # a dataclass
 
 
-def _timed(attack: RowsAttack, observation: Observation) -> tuple[float, bool]:
-    """Seconds, and whether everything was read."""
+def _timed(attack: RowsAttack, observation: Observation) -> tuple[float, bool, bool]:
+    """Seconds, whether everything was read, and whether rows were claimed at all."""
     begin = time.process_time()
     claims = claims_of(attack, [observation], Streams(0), silent)
     taken = time.process_time() - begin
-    return taken, all(claim.outcome is Outcome.OK for claim in claims)
+    rows = any(claim.rows is not None for claim in claims)
+    return taken, rows and all(claim.outcome is Outcome.OK for claim in claims), rows
