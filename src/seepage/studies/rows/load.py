@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 from seepage.attacks import Exact, RowsAttack
-from seepage.attacks.exact.cascade import LARGE
+from seepage.attacks.exact.cascade import LARGE, REPLAYED
 from seepage.attacks.totals import Counting
 from seepage.data.source import Source
 from seepage.federation.exposure import participants
 from seepage.plans import registry
 from seepage.studies.load import CALL, FLOPS, PASS, Load, Shape, shape_of
 from seepage.studies.rows.cost import MORE_STEPS, PHASES, RESTARTS, ROUNDS
-from seepage.studies.rows.making import make_protocol
+from seepage.studies.rows.making import make_protocol, make_training
 from seepage.studies.rows.running import RowsChoice
 from seepage.studies.rows.settings import RowsSettings
 
@@ -35,6 +35,8 @@ def load_of(source: Source, settings: RowsSettings, choice: RowsChoice, points: 
     attacks = [registry.make("attack", name, "rows", settings.attack_options) for name in settings.attacks]
     seconds = federations * rounds * a_round
     behind = batch * local // settings.local_epochs
+    if settings.protocol == "fedavg" and not make_training(settings).linear and behind > REPLAYED:
+        behind = max(behind, LARGE + 1)  # as little as of so many rows is tried then
     for attack in attacks:
         seconds += points * _attack(_budgets(attack, behind, local), shape, batch, local, settings.trials)
         if isinstance(attack, Counting):
