@@ -101,6 +101,23 @@ def test_counts_add_up_and_lie_in_their_intervals(name: str) -> None:
     assert np.mean(covered) > 0.85
 
 
+def test_means_are_told_where_the_scaling_is_shared() -> None:
+    population = cases.population("mlp")
+    seen = simulate(trained(TRAININGS["sgd"]), population, Knowledge(statistics=True), Streams(3)).points[-1]
+    inside = []
+    for claim, truth in zip(attacked(Counting(clients=24), seen.observations, Streams(0)), seen.truths, strict=True):
+        assert claim.tally is not None
+        said = claim.tally.means
+        assert said is not None
+        true = truth.encoder.encode(truth.rows, truth.statistics)[:, : len(said.middle)].mean(0)
+        inside += ((true >= said.low) & (true <= said.high)).tolist()
+    assert np.mean(inside) > 0.8
+    own = point(trained(TRAININGS["sgd"])).observations[:1]
+    (without,) = attacked(Counting(clients=12), own, Streams(0))
+    assert without.tally is not None
+    assert without.tally.means is None  # a client's own scaling makes them zero
+
+
 def test_the_same_updates_give_the_same_counts() -> None:
     seen = point(trained(TRAININGS["sgd"]))
     one, other = (attacked(Counting(clients=12), seen.observations[:1], Streams(4))[0] for _ in range(2))
