@@ -358,6 +358,17 @@ def test_what_can_be_said_of_all_rows_together_is_said_without_values(client: Pa
     assert "categories occur" in str(summary)
 
 
+def test_noise_that_is_said_is_not_taken_for_people(client: Path) -> None:
+    entry = captures.read(client / "capture").entries[0]
+    noise = np.random.default_rng(0)
+    gradient = {n: v + 0.01 * noise.normal(size=v.shape).astype(np.float32) for n, v in entry.sent().items()}
+    captures.write(client / "noisy" / "capture", before=entry.before(), gradient=gradient, rows=ROWS, covered=True)
+    own: dict[str, Any] = {"schema": client / "schema.toml", "attacks": "presence", "simulations": 0}
+    (cell,) = audited(client / "noisy", **own, truth=client / "truth.csv", client_rows=client / "all.csv").tallies
+    wrong = cell.metrics.get("presence_wrong")
+    assert wrong is None or wrong.mean == 0
+
+
 def test_totals_of_thousands_of_rows_in_uneven_batches_are_said_and_rows_are_not_read(client: Path) -> None:
     entry = captures.read(client / "step" / "capture").entries[0]
     facts = {"rows": 1001, "batch_size": 64, "learning_rate": 0.1, "optimiser": "adam"}

@@ -62,6 +62,14 @@ class CaptureFacts(BaseModel):
             group=LOCAL,
         ),
     ] = "training"
+    covered: Annotated[
+        bool,
+        Option(
+            help="The update was changed before it was sent: noise, compression, rounding. Without this, what moved is "
+            "taken for what somebody has.",
+            group=LOCAL,
+        ),
+    ] = False
 
     @property
     def plain_steps(self) -> bool:

@@ -68,7 +68,7 @@ def exchange_of(case: Case) -> Exchange:
     """The rules of the round, as the server wrote them."""
     facts = case.facts
     if case.protocol == "fedsgd":
-        return Exchange(protocol="fedsgd", rows=facts.rows, batch_size=facts.rows)
+        return Exchange(protocol="fedsgd", rows=facts.rows, batch_size=facts.rows, covered=facts.covered)
     return Exchange(
         protocol="fedavg",
         rows=facts.rows // case.batch_size * case.batch_size,  # a last, smaller batch is not replayed
@@ -77,6 +77,7 @@ def exchange_of(case: Case) -> Exchange:
         learning_rate=facts.learning_rate or 0.0,
         same_order=facts.local_order == "kept",
         training=training_of(facts),
+        covered=facts.covered,
     )
 
 
