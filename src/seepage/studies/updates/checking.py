@@ -27,7 +27,8 @@ def doubts_about(source: CapturedUpdates, entry: Entry, observation: Observation
     alike = tuple(each for each in source.capture.entries if each.round == entry.round)
     if entry.kind == "after" and points_back(alike):
         found.append(f"{UPHILL}: all clients of round {entry.round} end with the same weights.")
-    if truth is None or not truth.rows.schema.target.classes:
+    # Of an update that was changed before it was sent, no row gives the gradient.
+    if truth is None or not truth.rows.schema.target.classes or observation.exchange.covered:
         return found
     x, y = _encoded(truth)
     learner = observation.learner
@@ -36,7 +37,7 @@ def doubts_about(source: CapturedUpdates, entry: Entry, observation: Observation
         if _apart(slope, observation.update) > APART:
             found.append(
                 f"The rows of the truth do not give the gradient of round {entry.round}: they are other rows, or were "
-                "scaled with other statistics (--client-rows), or a defence changed the gradient."
+                "scaled with other statistics (--client-rows), or the gradient was changed before sending (--covered)."
             )
         return found
     later = {name: value + observation.update[name] for name, value in observation.parameters.items()}
