@@ -8,7 +8,6 @@ Long because every kind of column has its facts here, with what can be wrong wit
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from seepage._core import InputError
 from seepage._core.files import write_new
 from seepage.data.curve import Curve
 from seepage.data.schema import LARGEST, MISSING
+from seepage.data.toml_files import document_of, read_text
 
 MOST_COLUMNS, MOST_VALUES = 100_000, 100_000  # that a file may list
 
@@ -231,25 +231,12 @@ class Preprocessing(BaseModel):
     @staticmethod
     def read(path: str | Path) -> Preprocessing:
         """Read the facts from a TOML file."""
-        try:
-            return Preprocessing.from_toml(Path(path).read_text(encoding="utf-8"), str(path))
-        except FileNotFoundError:
-            raise InputError(f"There is no preprocessing file {path}.") from None
-        except OSError as error:
-            reason = (error.strerror or type(error).__name__).lower()
-            raise InputError(f"The preprocessing file {path} cannot be read: {reason}.") from None
-        except ValueError:  # of the name of the file, or of its text
-            raise InputError(f"{path} is not a preprocessing file: it is not UTF-8 text.") from None
+        return Preprocessing.from_toml(read_text(Path(path), "preprocessing"), str(path))
 
     @staticmethod
     def from_toml(text: str, where: str = "preprocessing") -> Preprocessing:
         """Read the facts from TOML text. ``where`` names it in error messages."""
-        try:
-            document = tomllib.loads(text)
-        except RecursionError:
-            raise InputError(f"{where} is nested too deep.") from None
-        except ValueError as error:  # not TOML, or a number of thousands of digits
-            raise InputError(f"{where} is not valid TOML: {error}.") from None
+        document = document_of(text, where)
         entries = document.get("columns")
         if set(document) != {"columns"} or not isinstance(entries, list) or not entries:
             raise InputError(f"{where} needs [[columns]] entries, one for each input column, and nothing else.")

@@ -7,7 +7,6 @@ server of a federation knows anyway: names, types, categories and ranges. It hol
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from seepage._core import InputError, unknown_name
 from seepage._core.errors import shown
 from seepage._core.files import write_new
 from seepage.data.request import WORDS
+from seepage.data.toml_files import document_of, read_text
 
 Kind = Literal["numeric", "categorical", "binary"]
 LearningTask = Literal["binary", "multiclass", "regression"]
@@ -130,24 +130,12 @@ class Schema:
     @staticmethod
     def read(path: Path) -> Schema:
         """Read a schema from a TOML file."""
-        try:
-            return Schema.from_toml(path.read_text(encoding="utf-8"), str(path))
-        except FileNotFoundError:
-            raise InputError(f"There is no schema file {path}.") from None
-        except OSError as error:
-            raise InputError(f"The schema file {path} cannot be read: {_reason(error)}.") from None
-        except ValueError:  # of the name of the file, or of its text
-            raise InputError(f"{path} is not a schema file: it is not UTF-8 text.") from None
+        return Schema.from_toml(read_text(path, "schema"), str(path))
 
     @staticmethod
     def from_toml(text: str, where: str = "schema") -> Schema:
         """Read a schema from TOML text. ``where`` names it in error messages."""
-        try:
-            document = tomllib.loads(text)
-        except RecursionError:
-            raise InputError(f"{where} is nested too deep.") from None
-        except ValueError as error:  # not TOML, or a number of thousands of digits
-            raise InputError(f"{where} is not valid TOML: {error}.") from None
+        document = document_of(text, where)
         for key in document:
             if key not in ("target", "columns", "dropped"):
                 raise unknown_name(f"key in {where}", key, ("target", "columns", "dropped"))
@@ -189,14 +177,6 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "as": (str,),
 }  # fmt: skip
 _COLUMN_KEYS = ("name", "kind", "integer", "low", "high", "fill", "categories", "sensitive", "as")
-
-
-def _reason(error: OSError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "its folder does not exist"
-    if isinstance(error, IsADirectoryError):
-        return "it is a folder"
-    return (error.strerror or type(error).__name__).lower()
 
 
 def _checked(entry: Any, keys: tuple[str, ...], where: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from seepage._core import InputError
 from seepage.data import Layout
-from seepage.models import Learner, LocalTraining, Parameters, Response, response
+from seepage.models import Learner, LocalTraining, Parameters
 from seepage.results.facts import ThreatModel
 
 PLAIN = LocalTraining()
@@ -44,13 +44,6 @@ class Exchange:
     same_order: bool = False
     training: LocalTraining = PLAIN
     covered: bool = False
-
-    @property
-    def response(self) -> Response | None:
-        """How the gradients of the steps add up in the update; None where they do not (Adam, clipping)."""
-        if self.protocol == "fedsgd":
-            return Response(kept=1.0, weights=(-1.0,))
-        return response(self.training, self.learning_rate, self.steps)
 
     @property
     def steps(self) -> int:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from seepage.results.cells import Coordinate, UpdatesCell, coordinates
+from seepage.results.cells import Coordinate, UpdatesCell, cell_of, coordinates
 from seepage.results.facts import ColumnFacts, Facts
 from seepage.results.interval import Interval
 from seepage.results.record import ALL_COLUMNS, ATTACK, Measure
@@ -64,8 +64,7 @@ class CapturedTotals(Result):
     @property
     def cell(self) -> UpdatesCell:
         """Its coordinates."""
-        names = (name for name in UpdatesCell.__dataclass_fields__ if name != "study")
-        return UpdatesCell(**{name: getattr(self, name) for name in names})
+        return cell_of(UpdatesCell, self)
 
     @property
     def captured(self) -> bool:

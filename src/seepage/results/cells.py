@@ -7,8 +7,8 @@ differs between the settings of one plan (``labels_known=false``); it is empty i
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
-from typing import ClassVar, Protocol
+from dataclasses import asdict, dataclass, fields
+from typing import ClassVar, Protocol, TypeVar
 
 Coordinate = str | int | float
 
@@ -34,6 +34,14 @@ def coordinates(cell: Cell) -> dict[str, Coordinate]:
     """The coordinates by name, in their order."""
     found: dict[str, Coordinate] = asdict(cell)  # type: ignore[call-overload]
     return found
+
+
+C = TypeVar("C", bound=Cell)
+
+
+def cell_of(kind: type[C], result: object) -> C:
+    """The cell whose coordinates a result has as fields."""
+    return kind(**{each.name: getattr(result, each.name) for each in fields(kind)})  # type: ignore[arg-type]
 
 
 def _short(cell: Cell) -> str:

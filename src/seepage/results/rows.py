@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
-from seepage.results.cells import Coordinate, RowsCell, coordinates
+from seepage.results.cells import Coordinate, RowsCell, cell_of, coordinates
 from seepage.results.facts import ColumnFacts, Facts
 from seepage.results.row_numbers import BEYOND_GUESSING, RowNumbers, is_summarised, row_numbers
 from seepage.results.summary import Summary, show
@@ -32,7 +32,7 @@ class RowsResult(RowNumbers):
     @property
     def cell(self) -> RowsCell:
         """Its coordinates."""
-        return RowsCell(**{name: getattr(self, name) for name in RowsCell.__dataclass_fields__ if name != "study"})
+        return cell_of(RowsCell, self)
 
 
 class Exposure(Facts):

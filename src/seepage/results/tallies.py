@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-import numpy as np
 from pydantic import Field
 
-from seepage.results.cells import Coordinate, RowsCell, coordinates
+from seepage.results.cells import Coordinate, RowsCell, cell_of, coordinates
 from seepage.results.facts import ColumnFacts, Facts
 from seepage.results.interval import Interval
 from seepage.results.record import ALL_COLUMNS, ATTACK, Measure
@@ -61,7 +60,7 @@ class TallyResult(Result):
     @property
     def cell(self) -> RowsCell:
         """Its coordinates."""
-        return RowsCell(**{name: getattr(self, name) for name in RowsCell.__dataclass_fields__ if name != "study"})
+        return cell_of(RowsCell, self)
 
     @property
     def may_hide(self) -> bool:
@@ -119,8 +118,3 @@ def _column(trials: Trials, column: ColumnFacts) -> TallyColumn:
         count_error=of(ATTACK, "count_error"),
         count_error_guess=of(PUBLIC, "count_error"),
     )
-
-
-def mean_of(interval: Interval | None) -> float:
-    """The mean, or NaN."""
-    return float(np.nan) if interval is None else interval.mean

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from seepage.results.captured_totals import CapturedTotals, is_totals, totals_result
-from seepage.results.cells import Coordinate, UpdatesCell, coordinates
+from seepage.results.cells import Coordinate, UpdatesCell, cell_of, coordinates
 from seepage.results.facts import ColumnFacts, Facts
 from seepage.results.interval import Interval
 from seepage.results.record import ALL_COLUMNS, ATTACK, Measure
@@ -59,8 +59,7 @@ class UpdatesResult(RowNumbers):
     @property
     def cell(self) -> UpdatesCell:
         """Its coordinates."""
-        names = (name for name in UpdatesCell.__dataclass_fields__ if name != "study")
-        return UpdatesCell(**{name: getattr(self, name) for name in names})
+        return cell_of(UpdatesCell, self)
 
     @property
     def captured(self) -> bool:

@@ -23,10 +23,8 @@ from seepage.observation import Claim, Observation, Scene, Space, gradient_of
 
 REPLAYED = 64  # rows that are looked for by replaying steps that leave no gradient
 LARGE = 256  # rows behind an update of several steps, from which on only totals are read
-NO_GRADIENT = (
-    "No gradient of single rows is left in the update (Adam, clipped steps, or BatchNorm whose statistics were not "
-    "sent): rows were optimised until the steps fit."
-)
+LOST = "No gradient of single rows is left in the update (Adam, clipped steps, or BatchNorm without its statistics)"
+NO_GRADIENT = f"{LOST}: rows were optimised until the steps fit."
 NEAR = 100.0  # times the limit: leaves whose numbers are fixed and that are further from the spans are no records
 
 
@@ -93,9 +91,8 @@ class Exact:
         mixed = [place for place, each in enumerate(observations) if not _is_gradient(each)]
         if mixed and exchange.rows > REPLAYED:
             raise NotApplicable(
-                f"No gradient of single rows is left in the update (Adam, clipped steps, or BatchNorm whose statistics "
-                f"were not sent), and {exchange.rows} rows are too many to be found by replaying the steps. The attack "
-                "fast tries it; presence and counts read what can be read of all rows together."
+                f"{LOST}, and {exchange.rows} rows are too many to be found by replaying the steps. The attack fast "
+                "tries it; presence and counts read what can be read of all rows together."
             )
         if mixed:
             return self._in_parts(observations, mixed, streams, progress)
