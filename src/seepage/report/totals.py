@@ -93,8 +93,8 @@ def only_small_updates(summary: RowsSummary) -> list[str]:
     if not sizes or max(sizes) > LARGE or len(sizes) < len(cells):
         return []
     return [
-        f"This is the worst case: at most {plural(round(max(sizes)), 'row')} stood behind an attacked update. Updates "
-        "of thousands of rows, as hospitals send them, were not tested (--scenario cross_silo)."
+        f"Only the worst case was tested: at most {plural(round(max(sizes)), 'row')} stood behind an attacked update. "
+        "Updates of thousands of rows, as hospitals send them, were not tested (--scenario cross_silo)."
     ]
 
 
