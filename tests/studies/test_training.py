@@ -110,7 +110,7 @@ def dealt(request: Request, settings: TrainingSettings) -> Parties:
 
 
 def test_two_files_are_aligned(tmp_path: Path) -> None:
-    settings = TrainingSettings(tables=files(tmp_path), key="person", latent=3)
+    settings = TrainingSettings(tables=files(tmp_path), keys=("person",), latent=3)
     parties = dealt(Request(target="died"), settings)
     frame = clinic(200)
     together = pl.concat(list(parties.frames.values()), how="horizontal")
@@ -120,6 +120,38 @@ def test_two_files_are_aligned(tmp_path: Path) -> None:
         pl.read_csv(tmp_path / "shop.csv").sort("person").drop("person"))
     )  # fmt: skip
     assert not set(parties.train) & set(parties.validation)
+
+
+@pytest.mark.parametrize("alignment", ["psi", "hashes"])
+def test_keys_of_several_columns_in_other_writing_are_aligned_as_configured(tmp_path: Path, alignment: str) -> None:
+    names = [("Ann", "Lee"), ("Bob", "Lee"), ("Eve", "May")]
+    bank = pl.DataFrame({"first": [a for a, _ in names], "last": [b for _, b in names], "money": [1, 2, 3]})
+    bank.with_columns(died=pl.Series([0, 1, 0])).write_csv(tmp_path / "bank.csv")
+    rows = {"first": ["EVE", " bob", "ann", "ann"], "last": ["m ay", "LEE", "lee", "Lee"], "cough": [30, 20, 10, 11]}
+    pl.DataFrame(rows).write_csv(tmp_path / "shop.csv")
+    tables = {name: str(tmp_path / f"{name}.csv") for name in ("bank", "shop")}
+    said: dict[str, Any] = {"tables": tables, "keys": ("first", "last"), "alignment": alignment, "key_case": "fold"}
+    with pytest.raises(InputError, match="'shop' has 2 rows whose key occurs more than once: rows 2, 3 "):
+        open_tables(Request(target="died"), TrainingSettings(**said, key_spaces="none"))
+    found = open_tables(Request(target="died"), TrainingSettings(**said, key_spaces="none", key_duplicates="first"))
+    assert found.frames["bank"].columns == ["money"]
+    assert found.frames["bank"]["money"].to_list() == [1, 2, 3]
+    assert found.frames["shop"]["cough"].to_list() == [10, 20, 30]
+    told = " ".join(found.describe().notes)
+    assert "shop keeps 75.0% of its rows and leaves out 1." in told
+    assert ("by private set intersection" in told) == (alignment == "psi")
+    assert ("by salted hashes" in told) == (alignment == "hashes")
+
+
+def test_how_rows_are_aligned_changes_the_id_of_a_task_only_where_it_can_change_a_number(tmp_path: Path) -> None:
+    def task(**more: Any) -> str:
+        return make_plan(OWN | {"tables": tables, "target": "died"} | more).tasks[0].id
+
+    tables = files(tmp_path)
+    assert task(alignment="hashes") == task()
+    assert len({task(), task(key_case="fold"), task(key_duplicates="first"), task(key=["person", "age"])}) == 4
+    with pytest.raises(InputError, match="'alignment' belongs to the parties' own tables"):
+        make_plan({"study": "training", "data": "clinic", "alignment": "hashes"})
 
 
 OWN: dict[str, Any] = {"study": "training", "key": "person"}
@@ -140,6 +172,9 @@ OWN: dict[str, Any] = {"study": "training", "key": "person"}
         ({"target": "died", "drop": ["a"]}, "is about one table"),
         ({"target": "died", "attacks": ["exact"]}, "belongs to the studies rows and vertical"),
         ({}, "need --key"),
+        ({"target": "died", "alignment": "hash"}, "Unknown alignment 'hash'.*Did you mean 'hashes'"),
+        ({"target": "died", "key_case": "lower"}, "Unknown key case 'lower'"),
+        ({"target": "person"}, "'person' is both the target and a key"),
     ],
 )
 def test_bad_input_is_one_sentence(tmp_path: Path, more: dict[str, Any], sentence: str) -> None:
@@ -183,7 +218,7 @@ def test_a_table_that_cannot_be_fetched_comes_from_the_users_own_file(tmp_path: 
 
 
 def test_equal_rows_in_another_order_are_the_same_table(tmp_path: Path) -> None:
-    settings = TrainingSettings(tables=files(tmp_path), key="person")
+    settings = TrainingSettings(tables=files(tmp_path), keys=("person",))
     before: PartyTables = open_tables(Request(target="died"), settings)
     pl.read_csv(tmp_path / "shop.csv").reverse().write_csv(tmp_path / "shop.csv")
     assert open_tables(Request(target="died"), settings).digest == before.digest

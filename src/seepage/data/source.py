@@ -146,11 +146,11 @@ def _own_source(request: Request) -> tuple[Source, OwnTable]:
     return _with_preprocessing(source, shared), own
 
 
-def table_under(data: str | Path, schema: Schema, shared: Preprocessing | None = None) -> Table:
-    """The rows of a file under a schema that is known already, after what all clients do to their columns."""
-    path = there(user_path(data))
+def table_under(data: Any, schema: Schema, shared: Preprocessing | None = None) -> Table:
+    """The rows of a file or frame under a schema that is known already, after what all clients do to their columns."""
+    given = there(user_path(data)) if isinstance(data, str | Path) else data
     said = {each.name: each.read_as for each in schema.columns if each.read_as}
-    own = fitted(open_own(path, said), schema, said)
+    own = fitted(open_own(given, said), schema, said)
     check_fits(own.frame, schema)
     if shared is None:
         return Table.from_frame(own.frame, schema)

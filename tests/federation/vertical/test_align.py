@@ -108,6 +108,7 @@ def test_it_describes_itself() -> None:
         "500 row(s) are shared by all 2 parties.",
         "clinic keeps 25.0% of its rows and leaves out 1,500.",
         "bank keeps 100.0% of its rows and leaves out 0.",
+        "Rows were aligned by salted hashes: whoever holds the salt and sees a hash can test guesses of its key.",
     ]
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -16,7 +18,7 @@ from seepage._core import InputError
 from seepage.data import clinic
 from seepage.federation.vertical import TabVFLClassifier, dealt
 
-SHORT = {"latent": 3, "pretraining": 1, "finetuning": 4, "batch_size": 64, "patience": 0}
+SHORT = {"latent": 3, "pretraining": 1, "finetuning": 4, "batch_size": 64, "patience": 0, "seed": 0}
 
 
 def parties(rows: int = 300) -> tuple[dict[str, pl.DataFrame], np.ndarray]:
@@ -39,7 +41,34 @@ def test_fit_predict_transform_save_and_load(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.pkl"))
     again = TabVFLClassifier.load(tmp_path)
     assert np.array_equal(again.predict_proba(tables), probabilities)
-    assert again.get_params() == model.get_params()
+    assert again.get_params() == model.get_params() | {"seed": None}
+
+
+def test_nobodys_first_weights_can_be_drawn_from_the_hosts_folder(tmp_path: Path) -> None:
+    """The old attack: take the seed that lies at the host, draw everybody's first weights again, and solve for columns.
+
+    After one step at a rate of almost nothing a guest's weights are its first ones, so it sends its columns times them.
+    """
+    tables, y = parties()
+    barely = SHORT | {"pretraining": 0, "finetuning": 1, "rate": 1e-9, "seed": None}
+    model = TabVFLClassifier(**barely).fit(tables, y)
+    model.save(tmp_path)
+    files = [file for file in (tmp_path / "host").iterdir() if file.suffix == ".json"]
+    assert not any("seed" in file.read_text() for file in files)
+    known = json.loads((tmp_path / "host" / "model.json").read_text())["parameters"]
+    for guessed in (None, 0, 1):
+        again = TabVFLClassifier(**{**known, "seed": guessed}).fit(tables, y)
+        for ours, theirs in zip(model.federation_.guests, again.federation_.guests, strict=True):
+            mine, other = (each.learning.modules["bottom"].bottom.mix.weight for each in (ours, theirs))
+            assert abs(np.corrcoef(mine.detach().numpy().ravel(), other.detach().numpy().ravel())[0, 1]) < 0.3
+
+
+def test_parties_draw_apart_even_from_one_seed() -> None:
+    frame = parties()[0]["bank"]
+    model = TabVFLClassifier(**SHORT | {"pretraining": 0, "finetuning": 1, "rate": 1e-9})
+    model.fit({"bank": frame, "shop": frame}, parties()[1])
+    one, two = (guest.learning.modules["bottom"].bottom.mix.weight for guest in model.federation_.guests)
+    assert not torch.allclose(one, two, atol=1e-3)
 
 
 def test_a_guests_folder_says_nothing_about_another_guest(tmp_path: Path) -> None:
@@ -152,7 +181,9 @@ def test_the_folder_continues_a_run(tmp_path: Path) -> None:
     assert [epoch.seconds for epoch in again.history_.epochs] == [epoch.seconds for epoch in first.history_.epochs]
     assert np.array_equal(first.predict_proba(tables), again.predict_proba(tables))
     with pytest.raises(InputError, match="other settings"):
-        TabVFLClassifier(**SHORT, seed=1).fit(tables, y, folder=tmp_path)
+        TabVFLClassifier(**SHORT | {"seed": 1}).fit(tables, y, folder=tmp_path)
+    with pytest.raises(InputError, match="give it a seed"):
+        TabVFLClassifier(**SHORT | {"seed": None}).fit(tables, y, folder=tmp_path / "other")
 
 
 def test_bad_input_is_one_sentence(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from seepage.federation.vertical import (
     Training,
     make_design,
 )
+from seepage.federation.vertical.channel import Threads
 from seepage.federation.vertical.messages import opened
 from seepage.models.tabnet_split import TabNetParts
 
@@ -301,7 +302,7 @@ def test_bytes_are_what_the_shapes_say() -> None:
 def test_with_patience_the_best_weights_return_and_without_it_the_last_stay() -> None:
     def after(patience: int, epochs: int) -> Tensor:
         made = federation(
-            training=Training(pretraining=0, finetuning=epochs, batch_size=16, rate=0.3, patience=patience)
+            training=Training(pretraining=0, finetuning=epochs, batch_size=16, rate=1.0, patience=patience)
         )
         history = made.fit(TRAIN, HELD_OUT)
         best = history.best(Phase.FINETUNING)
@@ -314,8 +315,9 @@ def test_with_patience_the_best_weights_return_and_without_it_the_last_stay() ->
 
 
 def test_encoders_of_local_tabnets_share_the_width_of_a_central_one() -> None:
-    built = make_design("local").build(TabNetParts(latent=5, attention=5), [2, 2, 2, 2, 2])
-    assert [(bottom.encoder.n_d, bottom.encoder.n_a) for bottom in built.bottoms] == [(1, 1)] * 5
+    parts = TabNetParts(latent=5, attention=5)
+    encoders = [make_design("local").guest(parts, 5, place, 2).bottom.encoder for place in range(5)]
+    assert [(each.n_d, each.n_a) for each in encoders] == [(1, 1)] * 5
 
 
 def test_a_last_batch_of_one_row_joins_the_one_before() -> None:
@@ -330,7 +332,7 @@ def test_a_column_that_is_constant_in_a_batch_does_not_blow_the_loss_up(design: 
     for guest in made.guests:
         guest._columns[:20, 0] = -0.411253  # its mean is negative, its variance is rounding
     history = made.fit(TRAIN, HELD_OUT)
-    assert all(0 <= epoch.loss < 1000 for epoch in history.epochs)  # without a floor: 1e9 and more
+    assert all(0 <= epoch.loss < 1e6 for epoch in history.epochs)  # without a floor: 1e9 and more
 
 
 def test_a_step_whose_gradient_is_beyond_float32_is_left_out() -> None:
@@ -344,7 +346,7 @@ def test_a_step_whose_gradient_is_beyond_float32_is_left_out() -> None:
 
 def test_training_that_diverges_stops_with_the_party_named() -> None:
     made = federation()
-    made.guests[1]._columns[3] = 1e30
+    made.guests[1]._columns[:] *= 1e25
     with pytest.raises(PartyError, match=r"'guest1' is .* training diverged"):
         made.fit(TRAIN, HELD_OUT)
 
@@ -371,3 +373,20 @@ def test_bad_input_is_one_sentence() -> None:
         make_design("tabvfl", "sum")
     with pytest.raises(InputError, match="failure probability"):
         Failures(probability=1.0)
+
+
+def test_guests_are_asked_at_once() -> None:
+    meet = threading.Barrier(3)
+
+    class Meeting:
+        """Answers only when all three have been asked."""
+
+        def respond(self, message: Message) -> Message:
+            meet.wait(timeout=20)
+            return message.answer()
+
+    channel = Threads({name: Meeting() for name in "abc"}, limit=30)
+    asked = [Message("host", name, Instruction.BEGIN, Stamp(Phase.FINETUNING, 0, 0)) for name in "abc"]
+    answers = channel.request_all(asked)
+    channel.close()
+    assert [each.sender for each in answers if each is not None] == ["a", "b", "c"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seepage._core.lazily import lazily
+from seepage.data.row_keys import KeyFormat, Keys, read_keys
 from seepage.federation.vertical.align import Alignment, align
 from seepage.federation.vertical.channel import Channel, InProcess, Threads, Traffic
 from seepage.federation.vertical.columns import Columns, dealt
@@ -14,6 +15,7 @@ from seepage.federation.vertical.guest import Guest
 from seepage.federation.vertical.host import Host
 from seepage.federation.vertical.messages import Instruction, Kind, Message, PartyError, Phase, SilentPartyError, Stamp
 from seepage.federation.vertical.named_designs import DESIGNS, make_design
+from seepage.federation.vertical.psi import GuestSide, HostSide, align_privately, new_session, shared_by_all
 from seepage.federation.vertical.rows import AlignedRows
 from seepage.federation.vertical.schedule import Epoch, History, Training
 from seepage.federation.vertical.state import Checkpoint
@@ -36,10 +38,14 @@ __all__ = [
     "Failures",
     "Federation",
     "Guest",
+    "GuestSide",
     "History",
     "Host",
+    "HostSide",
     "InProcess",
     "Instruction",
+    "KeyFormat",
+    "Keys",
     "Kind",
     "LocalEncoders",
     "LocalTabNets",
@@ -54,8 +60,12 @@ __all__ = [
     "Traffic",
     "Training",
     "align",
+    "align_privately",
     "dealt",
     "make_design",
+    "new_session",
+    "read_keys",
+    "shared_by_all",
 ]
 
 __getattr__ = lazily(__name__, {"TabVFLClassifier": "estimator"})  # scikit-learn takes a second to load

@@ -10,26 +10,26 @@ What this reveals:
   together. Without the salt it cannot test a guess of a key.
 - **Whoever holds the salt and sees a hash can test guesses of its key.** Keys that can be listed (phone numbers,
   national ids, names with birthdays) are not hidden from such a party. Let a coordinator without the salt do the
-  matching, and where a party could see the hashes of another, use a private set intersection (PSI) protocol instead.
+  matching, and where a party could see the hashes of another, use private set intersection instead
+  (:mod:`~seepage.federation.vertical.psi`), which has no salt to hold.
 - The same salt used twice links two alignments. Take a new one each time: ``secrets.token_bytes(32)``.
 """
 
 from __future__ import annotations
 
 import hmac
-import math
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from seepage._core import InputError
+from seepage.data.row_keys import AS_WRITTEN, KeyFormat, Keys, read_keys
 
 SALT_BYTES = 16
-_SHOWN = 5  # row numbers in an error message
-_EXACT = 2**53  # from here on neighbouring whole numbers are the same float
-_EMPTY_TYPES = ("NAType", "NaTType")  # of pandas, which need not be installed
+HASHES_REVEAL = (
+    "Rows were aligned by salted hashes: whoever holds the salt and sees a hash can test guesses of its key.",
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,11 +43,13 @@ class Alignment:
         rows: of each party, (matched,) row numbers from 0.
         matched: how many people all parties share.
         only: of each party, how many rows have no partner at some other party; these are left out.
+        reveals: what the parties learned of each other by it, as sentences.
     """
 
     rows: dict[str, np.ndarray]
     matched: int
     only: dict[str, int]
+    reveals: tuple[str, ...] = ()
 
     def describe(self) -> list[str]:
         """What was matched and what was left out, as sentences."""
@@ -55,44 +57,56 @@ class Alignment:
         for party, left in self.only.items():
             share = self.matched / (self.matched + left)
             sentences.append(f"{party} keeps {share:.1%} of its rows and leaves out {left:,}.")
-        return sentences
+        return [*sentences, *self.reveals]
+
+    def numbered(self, keys: Mapping[str, Keys]) -> Alignment:
+        """The same people by the rows of the parties' tables, where ``rows`` count their keys."""
+        return replace(
+            self,
+            rows={party: keys[party].rows[places] for party, places in self.rows.items()},
+            only={party: keys[party].total - self.matched for party in self.only},
+        )
 
 
-def align(keys: Mapping[str, Iterable[object]], *, salt: bytes) -> Alignment:
+def align(keys: Mapping[str, Iterable[object] | Keys], *, salt: bytes, form: KeyFormat = AS_WRITTEN) -> Alignment:
     """Find the rows that all parties share: hash every key column, then match the hashes.
 
     This is the simulation of both steps in one place; parties on different machines call :func:`hash_keys`, each on
     its own, and whoever coordinates calls :func:`match`.
 
     Args:
-        keys: of each party, its key column (list, array, polars or pandas series of texts or whole numbers). No key
-            may be empty or occur twice.
+        keys: of each party, its key column (list, array, polars or pandas series of texts or whole numbers), or what
+            :func:`~seepage.data.row_keys.read_keys` made of several. No key may be empty.
         salt: secret, the same for all parties, at least 16 bytes.
+        form: how keys are written before they are hashed.
 
     Example:
         >>> found = align({"clinic": [7, 8, 9], "bank": ["9", " 7", "1"]}, salt=b"sixteen bytes!!!")
         >>> found.matched, sorted(zip(found.rows["clinic"].tolist(), found.rows["bank"].tolist()))
         (2, [(0, 1), (2, 0)])
     """
-    return match({party: hash_keys(party, column, salt=salt) for party, column in keys.items()})
+    read = as_keys(keys, form)
+    return match({party: hash_keys(party, column, salt=salt) for party, column in read.items()}).numbered(read)
 
 
-def hash_keys(party: str, column: Iterable[object], *, salt: bytes) -> list[bytes]:
+def as_keys(keys: Mapping[str, Iterable[object] | Keys], form: KeyFormat) -> dict[str, Keys]:
+    """The keys of every party, read where they are not yet."""
+    return {
+        party: column if isinstance(column, Keys) else read_keys(party, column, form=form)
+        for party, column in keys.items()
+    }
+
+
+def hash_keys(party: str, column: Iterable[object] | Keys, *, salt: bytes, form: KeyFormat = AS_WRITTEN) -> list[bytes]:
     """The hash of each key of one party, in the order of its rows.
 
-    A key is written as text in one way before it is hashed: whole numbers in decimal digits (7, 7.0 and "7" are
-    equal), texts in Unicode form NFC without surrounding white space. Case and leading zeros are kept ("007" is not
-    7). None, NaN and blank text are missing keys, which is an error.
+    A key is written as text in one way before it is hashed; see
+    :func:`~seepage.data.row_keys.read_keys`.
     """
     if not isinstance(salt, bytes) or len(salt) < SALT_BYTES:
         raise InputError(f"The salt must be at least {SALT_BYTES} bytes; secrets.token_bytes(32) makes one.")
-    if isinstance(column, str | bytes) or getattr(column, "ndim", 1) != 1:
-        raise InputError(f"The keys of {party!r} are not one column; give one key per row.")
-    texts = [_text(party, row, key) for row, key in enumerate(column)]
-    missing = [row for row, text in enumerate(texts) if not text]
-    if missing:
-        raise InputError(f"{party!r} has {len(missing)} row(s) without a key: {_rows(missing)}.")
-    return [hmac.digest(salt, text.encode("utf-8", "surrogatepass"), "sha256") for text in texts]
+    keys = as_keys({party: column}, form)[party]
+    return [hmac.digest(salt, text, "sha256") for text in keys.texts]
 
 
 def match(hashes: Mapping[str, Sequence[bytes]]) -> Alignment:
@@ -101,8 +115,7 @@ def match(hashes: Mapping[str, Sequence[bytes]]) -> Alignment:
     Args:
         hashes: of each party, what :func:`hash_keys` gave.
     """
-    if len(hashes) < 2:
-        raise InputError(f"An alignment needs the keys of at least 2 parties; there are keys of {len(hashes)}.")
+    check_several(hashes)
     places = {party: _places(party, column) for party, column in hashes.items()}
     shared = sorted(set.intersection(*(set(place) for place in places.values())))
     if not shared:
@@ -114,38 +127,19 @@ def match(hashes: Mapping[str, Sequence[bytes]]) -> Alignment:
         rows={party: np.array([place[one] for one in shared], dtype=np.int64) for party, place in places.items()},
         matched=len(shared),
         only={party: len(place) - len(shared) for party, place in places.items()},
+        reveals=HASHES_REVEAL,
     )
 
 
-def _text(party: str, row: int, key: object) -> str:
-    """A key as the text that is hashed; empty for a missing one. Errors name its type, never its value."""
-    if isinstance(key, str):
-        return unicodedata.normalize("NFC", key).strip()
-    if isinstance(key, int | np.integer) and not isinstance(key, bool):
-        return str(int(key))
-    if key is None or type(key).__name__ in _EMPTY_TYPES:
-        return ""
-    if isinstance(key, float | np.floating):
-        number = float(key)
-        if math.isnan(number):
-            return ""
-        if number.is_integer() and abs(number) < _EXACT:
-            return str(int(number))
-        raise InputError(f"The key in row {row} of {party!r} is a number that is not whole, or too large to be exact.")
-    raise InputError(f"The key in row {row} of {party!r} is a {type(key).__name__}; give texts or whole numbers.")
+def check_several(parties: Mapping[str, object]) -> None:
+    """One party has nobody to align with."""
+    if len(parties) < 2:
+        raise InputError(f"An alignment needs the keys of at least 2 parties; there are keys of {len(parties)}.")
 
 
 def _places(party: str, hashes: Sequence[bytes]) -> dict[bytes, int]:
     """The row of each hash, where no hash occurs twice."""
     place = {one: row for row, one in enumerate(hashes)}
     if len(place) < len(hashes):
-        last = {row for row, one in enumerate(hashes) if place[one] != row}
-        twice = {hashes[row] for row in last}
-        found = [row for row, one in enumerate(hashes) if one in twice]
-        raise InputError(f"{party!r} has {len(found)} rows whose key occurs more than once: {_rows(found)}.")
+        raise InputError(f"{party!r} sent {len(hashes) - len(place)} hash(es) more than once.")
     return place
-
-
-def _rows(numbers: Sequence[int]) -> str:
-    more = ", ..." if len(numbers) > _SHOWN else ""
-    return f"rows {', '.join(map(str, numbers[:_SHOWN]))}{more} (counted from 0)"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as LateError
 from typing import Any, Protocol
@@ -80,8 +81,8 @@ class Channel(Protocol):
         """What crossed so far."""
         ...
 
-    def request(self, message: Message) -> Message:
-        """Send, and return the answer; :class:`SilentPartyError` when it does not come in time."""
+    def request_all(self, messages: Sequence[Message]) -> list[Message | None]:
+        """Ask several guests at once, each one thing; None for a guest whose answer does not come in time."""
         ...
 
 
@@ -96,9 +97,15 @@ class InProcess:
     def guests(self) -> tuple[str, ...]:
         return tuple(self._guests)
 
-    def request(self, message: Message) -> Message:
+    def request_all(self, messages: Sequence[Message]) -> list[Message | None]:
+        return [self._request(message) for message in messages]
+
+    def _request(self, message: Message) -> Message | None:
         self.traffic.count(message)
-        answer = self._guests[message.receiver].respond(message)
+        try:
+            answer = self._guests[message.receiver].respond(message)
+        except SilentPartyError:
+            return None
         self.traffic.count(answer)
         return answer
 
@@ -121,18 +128,25 @@ class Threads:
     def guests(self) -> tuple[str, ...]:
         return tuple(self._guests)
 
-    def request(self, message: Message) -> Message:
+    def request_all(self, messages: Sequence[Message]) -> list[Message | None]:
+        until = time.monotonic() + self._limit
+        futures = [self._submit(message) for message in messages]
+        return [None if each is None else self._awaited(each, until) for each in futures]
+
+    def _submit(self, message: Message) -> Future[Message] | None:
         name = message.receiver
         earlier = self._busy.get(name)
         if earlier is not None and not earlier.done():
-            raise SilentPartyError(f"Party {name!r} is still busy with an earlier batch.")
+            return None
         self.traffic.count(message)
-        future = self._workers[name].submit(self._guests[name].respond, message)
-        self._busy[name] = future
+        self._busy[name] = self._workers[name].submit(self._guests[name].respond, message)
+        return self._busy[name]
+
+    def _awaited(self, future: Future[Message], until: float) -> Message | None:
         try:
-            answer = future.result(timeout=self._limit)
-        except LateError:
-            raise SilentPartyError(f"Party {name!r} did not answer within {self._limit:g} s.") from None
+            answer = future.result(timeout=max(0.0, until - time.monotonic()))
+        except (LateError, SilentPartyError):
+            return None
         self.traffic.count(answer)
         return answer
 

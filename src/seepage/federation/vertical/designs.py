@@ -50,22 +50,32 @@ class Top(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Built:
-    """The modules of a federation: one bottom and one rebuilder for each guest, and the top."""
+class Own:
+    """What one guest holds: the way from its columns to what it sends, and the way back, if it rebuilds anything."""
 
-    bottoms: list[nn.Module]
-    rebuilds: list[nn.Module | None]
-    top: Top
-    local: bool = False  # guests pretrain alone
+    bottom: nn.Module
+    rebuild: nn.Module | None
 
 
 class Design(Protocol):
-    """Builds the modules for guests with these widths."""
+    """Which part of the model is where. Each party builds its own part, and needs only sizes for that."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Of the design."""
+        ...
 
-    def build(self, parts: TabNetParts, widths: Sequence[int]) -> Built:
-        """The modules."""
+    @property
+    def local(self) -> bool:
+        """Whether guests pretrain alone."""
+        ...
+
+    def guest(self, parts: TabNetParts, guests: int, place: int, width: int) -> Own:
+        """The part of the guest at this place among so many, with so many encoded columns."""
+        ...
+
+    def top(self, parts: TabNetParts, widths: Sequence[int]) -> Top:
+        """The host's part, for guests with these widths."""
         ...
 
 
@@ -82,17 +92,19 @@ class TabVFL:
     decoders: Literal["split", "guests"] = "split"
 
     name = "tabvfl"
+    local = False
 
-    def build(self, parts: TabNetParts, widths: Sequence[int]) -> Built:
-        bottoms: list[nn.Module] = [_Plain(Bottom(width, mixed=self.mixed)) for width in widths]
-        rebuilds: list[nn.Module | None]
+    def guest(self, parts: TabNetParts, guests: int, place: int, width: int) -> Own:
+        bottom = _Plain(Bottom(width, mixed=self.mixed))
         if self.decoders == "guests":
-            rebuilds = [StepsDecoder(parts, width) for width in widths]
-        else:
+            return Own(bottom=bottom, rebuild=StepsDecoder(parts, width))
+        check_latent(parts.latent, guests)
+        return Own(bottom=bottom, rebuild=ChunkDecoder(chunk_sizes(parts.latent, guests)[place], width))
+
+    def top(self, parts: TabNetParts, widths: Sequence[int]) -> Top:
+        if self.decoders == "split":
             check_latent(parts.latent, len(widths))
-            sizes = chunk_sizes(parts.latent, len(widths))
-            rebuilds = [ChunkDecoder(size, width) for size, width in zip(sizes, widths, strict=True)]
-        return Built(bottoms=bottoms, rebuilds=rebuilds, top=_Split(parts, widths, self.decoders == "split"))
+        return _Split(parts, widths, self.decoders == "split")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,16 +118,17 @@ class LocalEncoders:
     aggregation: Aggregation = "sum"
 
     name = "local_encoders"
+    local = False
 
-    def build(self, parts: TabNetParts, widths: Sequence[int]) -> Built:
+    def guest(self, parts: TabNetParts, guests: int, place: int, width: int) -> Own:
+        check_latent(parts.latent, guests)
+        own = _own_parts(parts, guests, self.aggregation)[place]
+        size = chunk_sizes(parts.latent, guests)[place]
+        return Own(bottom=_Encoder(own, width), rebuild=ChunkDecoder(size, width))
+
+    def top(self, parts: TabNetParts, widths: Sequence[int]) -> Top:
         check_latent(parts.latent, len(widths))
-        own = _own_parts(parts, len(widths), self.aggregation)
-        sizes = chunk_sizes(parts.latent, len(widths))
-        return Built(
-            bottoms=[_Encoder(each, width) for each, width in zip(own, widths, strict=True)],
-            rebuilds=[ChunkDecoder(size, width) for size, width in zip(sizes, widths, strict=True)],
-            top=_Aggregated(parts, own, self.aggregation, decodes=True),
-        )
+        return _Aggregated(parts, _own_parts(parts, len(widths), self.aggregation), self.aggregation, decodes=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,16 +141,16 @@ class LocalTabNets:
     aggregation: Aggregation = "concatenation"
 
     name = "local"
+    local = True
 
-    def build(self, parts: TabNetParts, widths: Sequence[int]) -> Built:
+    def guest(self, parts: TabNetParts, guests: int, place: int, width: int) -> Own:
+        check_latent(parts.latent, guests)
+        own = _own_parts(parts, guests, self.aggregation)[place]
+        return Own(bottom=_Encoder(own, width), rebuild=StepsDecoder(own, width))
+
+    def top(self, parts: TabNetParts, widths: Sequence[int]) -> Top:
         check_latent(parts.latent, len(widths))
-        own = _own_parts(parts, len(widths), self.aggregation)
-        return Built(
-            bottoms=[_Encoder(each, width) for each, width in zip(own, widths, strict=True)],
-            rebuilds=[StepsDecoder(each, width) for each, width in zip(own, widths, strict=True)],
-            top=_Aggregated(parts, own, self.aggregation, decodes=False),
-            local=True,
-        )
+        return _Aggregated(parts, _own_parts(parts, len(widths), self.aggregation), self.aggregation, decodes=False)
 
 
 def check_latent(latent: int, guests: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -62,7 +63,8 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         pretraining, finetuning, batch_size, rate, hidden, sparsity, patience: see :class:`Training`.
         validation: share of the rows that decides when to stop.
         failure_probability, failure_method: see :class:`Failures`.
-        seed: of all randomness.
+        seed: None draws every party's weights and masks anew. A number makes a simulation repeatable, and whoever
+            knows it can draw the first weights of every party: for experiments. It is not saved with a model.
         parties: columns of each guest by its name, where all columns come in one frame. Such a frame can be cut by
             rows, as ``cross_val_score`` and ``GridSearchCV`` do.
 
@@ -86,7 +88,7 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     validation: float = 0.15
     failure_probability: float = 0.0
     failure_method: str = "hybrid"
-    seed: int = 0
+    seed: int | None = None
     parties: PartyColumns | None = None
 
     def fit(
@@ -109,6 +111,8 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             train_rows, validation_rows: which rows; drawn at random if not given.
             folder: save the state here after every epoch, and continue what is there.
         """
+        if folder is not None and self.seed is None:
+            raise InputError("A training that can be continued draws the same again: give it a seed, or no folder.")
         check_same_people(tables, y)
         frames = self._frames(tables)
         labels = np.asarray(y)
@@ -164,7 +168,9 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             }
             write_party(place / guest.name, files)
         names = [guest.name for guest in self.federation_.guests]
-        facts = {"parameters": self.get_params(), "guests": names, "classes": self.classes_.tolist()}
+        # A seed would draw the first weights of every guest again.
+        asked = {name: value for name, value in self.get_params().items() if name != "seed"}
+        facts = {"parameters": asked, "guests": names, "classes": self.classes_.tolist()}
         weights = save(plain(self.federation_.host.learning.modules.state_dict()))
         write_party(
             place / HOST, {"weights.safetensors": weights, "model.json": json.dumps(facts, indent=1, default=list)}
@@ -211,7 +217,7 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 patience=self.patience,
             ),
             failures=Failures(probability=self.failure_probability, method=method),
-            streams=Streams(self.seed),
+            streams=Streams(secrets.randbits(63) if self.seed is None else self.seed),
             traffic=traffic,
         )
 
@@ -247,7 +253,7 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return np.asarray(train), np.asarray(validation)
         if not 0 < self.validation < 1:
             raise InputError(f"The validation share is {self.validation}; it must lie between 0 and 1.")
-        order = Streams(self.seed).numpy("split").permutation(count)
+        order = Streams(secrets.randbits(63) if self.seed is None else self.seed).numpy("split").permutation(count)
         cut = max(1, round(self.validation * count))
         return order[cut:], order[:cut]  # drawn once and kept: neighbours in a file are often alike
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F  # noqa: N812
-from torch import Tensor
+from torch import Tensor, nn
 
+from seepage._core.names import HOST
 from seepage.federation.vertical.channel import Channel
-from seepage.federation.vertical.designs import Top, final_mapping
+from seepage.federation.vertical.designs import Top
 from seepage.federation.vertical.failures import Cache
 from seepage.federation.vertical.messages import (
     Instruction,
@@ -19,14 +20,12 @@ from seepage.federation.vertical.messages import (
     Message,
     PartyError,
     Phase,
-    SilentPartyError,
     Stamp,
     opened,
 )
 from seepage.federation.vertical.party import Learning
 from seepage.federation.vertical.schedule import Training
 
-NAME = "host"
 EVALUATED = 4096  # rows of a batch where nothing is learned
 
 
@@ -49,11 +48,10 @@ class Host:
 
     Args:
         top: its part of the model.
+        mapping: its last layer, from the latent to the classes.
         labels: (rows,) of the aligned rows. They never leave this object.
-        classes: how many.
         channel: the way to the guests.
         cache: stands in for guests that are absent.
-        latent: columns of the latent.
         training: rate and clip of its optimiser, and the weight of the attention's sparsity. Algorithm 2 subtracts the
             mean of M log M, which is negative, and Eq. 3.17 adds the entropy -M log M: the same thing. Sparse masks
             have low entropy, so a positive weight makes masks sparse.
@@ -62,17 +60,16 @@ class Host:
     def __init__(
         self,
         top: Top,
+        mapping: nn.Module,
         labels: Tensor,
-        classes: int,
         channel: Channel,
         cache: Cache,
         *,
-        latent: int,
         training: Training,
     ) -> None:
         self._top, self._labels, self._channel, self.cache = top, labels, channel, cache
         self._sparsity = training.sparsity
-        self._mapping = final_mapping(latent, classes)
+        self._mapping = mapping
         self.learning = Learning({"top": top.module, "mapping": self._mapping}, training.rate, training.clip)
         self.lost: set[str] = set()  # guests that fell silent in this epoch
 
@@ -87,8 +84,7 @@ class Host:
         {Instruction.BEGIN: own.restart, Instruction.REMEMBER: own.remember, Instruction.RECALL: own.recall}[task]()
         if task == Instruction.BEGIN:
             self.cache.clear()
-        for guest in self.guests:
-            self._ask(guest, task, stamp, {})
+        self._ask(task, stamp, {key: {} for key in self.guests})
 
     def pretrain(self, rows: Tensor, stamp: Stamp, absent: Set[str]) -> float:
         """One batch of Algorithm 1; the accumulated loss of the guests that are there."""
@@ -98,16 +94,14 @@ class Host:
         with torch.set_grad_enabled(training):
             chunks = self._top.chunks(self._top.steps(gathered.values, gathered.masks))
         total, outputs, gradients = 0.0, [], []
-        for place in gathered.present:
-            chunk = chunks[place]
-            answer = self._ask(self.guests[place], Instruction.REBUILD, stamp, {Kind.CHUNK: chunk.detach()})
-            if answer is None:
-                continue
+        asked = {self.guests[place]: {Kind.CHUNK: chunks[place].detach()} for place in gathered.present}
+        for guest, answer in self._ask(Instruction.REBUILD, stamp, asked).items():
+            chunk = chunks[self.guests.index(guest)]
             shapes: dict[Kind, tuple[int, ...]] = {Kind.LOSS: (1,)}
             if training:
                 shapes[Kind.GRADIENT] = tuple(chunk.shape)
             loss, *gradient = opened(answer, Instruction.REBUILD, stamp, shapes)
-            total += _finite(float(loss), self.guests[place], stamp)
+            total += _finite(float(loss), guest, stamp)
             outputs += [chunk] if training else []
             gradients += gradient
         if training and outputs:
@@ -126,14 +120,14 @@ class Host:
         if stamp.training:
             torch.autograd.backward(loss)
             self._teach(gathered, stamp)
-            return _finite(float(loss.detach()), NAME, stamp)
+            return _finite(float(loss.detach()), HOST, stamp)
         return float(cross)
 
     def local_epoch(self, rows: Tensor, stamp: Stamp) -> float:
         """Let every guest pretrain on its own for an epoch; the sum of their losses."""
-        answers = [self._ask(guest, Instruction.PRETRAIN, stamp, {Kind.BATCH_IDS: rows.int()}) for guest in self.guests]
+        answers = self._ask(Instruction.PRETRAIN, stamp, {key: {Kind.BATCH_IDS: rows.int()} for key in self.guests})
         losses = {
-            each.sender: opened(each, Instruction.PRETRAIN, stamp, {Kind.LOSS: (1,)})[0] for each in answers if each
+            guest: opened(each, Instruction.PRETRAIN, stamp, {Kind.LOSS: (1,)})[0] for guest, each in answers.items()
         }
         return sum(_finite(float(loss), name, stamp) for name, loss in losses.items())
 
@@ -155,12 +149,12 @@ class Host:
 
     def _gather(self, rows: Tensor, stamp: Stamp, absent: Set[str]) -> _Gathered:
         values, masks, present = [], [], []
-        ids = rows.int()
+        there = [guest for guest in self.guests if guest not in absent]
+        answers = self._ask(Instruction.COMPUTE, stamp, {key: {Kind.BATCH_IDS: rows.int()} for key in there})
         masked = stamp.phase == Phase.PRETRAINING and stamp.training and self._top.needs_masks
         for place, guest in enumerate(self.guests):
             width = self._top.value_width(place, stamp.phase)
-            gone = guest in absent or guest in self.lost
-            answer = None if gone else self._ask(guest, Instruction.COMPUTE, stamp, {Kind.BATCH_IDS: ids})
+            answer = answers.get(guest)
             if answer is None:
                 value, mask = self.cache.get(guest, rows, width)
             else:
@@ -179,20 +173,21 @@ class Host:
     def _teach(self, gathered: _Gathered, stamp: Stamp) -> None:
         """Update the host, and send the guests their gradients."""
         self.learning.step()
-        for place in gathered.present:
-            gradient = gathered.values[place].grad
-            if gradient is not None:
-                self._ask(self.guests[place], Instruction.LEARN, stamp, {Kind.GRADIENT: gradient})
+        gradients = {self.guests[place]: gathered.values[place].grad for place in gathered.present}
+        self._ask(
+            Instruction.LEARN,
+            stamp,
+            {guest: {Kind.GRADIENT: value} for guest, value in gradients.items() if value is not None},
+        )
 
-    def _ask(self, guest: str, task: Instruction, stamp: Stamp, payload: dict[Kind, Tensor]) -> Message | None:
-        """The answer, or None if the guest is silent; it is not asked again in this epoch."""
-        if guest in self.lost:
-            return None
-        try:
-            return self._channel.request(Message(NAME, guest, task, stamp, payload))
-        except SilentPartyError:
-            self.lost.add(guest)
-            return None
+    def _ask(
+        self, task: Instruction, stamp: Stamp, payloads: Mapping[str, Mapping[Kind, Tensor]]
+    ) -> dict[str, Message]:
+        """The answers of guests, all asked at once; one that is silent is not asked again in this epoch."""
+        asked = [guest for guest in payloads if guest not in self.lost]
+        answers = self._channel.request_all([Message(HOST, each, task, stamp, payloads[each]) for each in asked])
+        self.lost |= {guest for guest, answer in zip(asked, answers, strict=True) if answer is None}
+        return {guest: answer for guest, answer in zip(asked, answers, strict=True) if answer is not None}
 
 
 def _finite(loss: float, party: str, stamp: Stamp) -> float:

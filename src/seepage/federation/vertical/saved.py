@@ -94,7 +94,7 @@ class Parameters(BaseModel):
     validation: float
     failure_probability: float
     failure_method: str
-    seed: int
+    seed: int | None = None  # in models of earlier versions; it is not written
     parties: dict[str, list[str]] | None
 
 

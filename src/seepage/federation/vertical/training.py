@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from seepage._core import InputError, Progress, Streams, silent
+from seepage._core.names import HOST
 from seepage.federation.vertical.channel import Channel, InProcess, Threads, Traffic
-from seepage.federation.vertical.designs import Built, Design
+from seepage.federation.vertical.designs import Design, final_mapping
 from seepage.federation.vertical.failures import Cache, Failures
 from seepage.federation.vertical.guest import Guest
 from seepage.federation.vertical.host import EVALUATED, Host
@@ -23,6 +27,7 @@ from seepage.federation.vertical.state import Checkpoint
 from seepage.models import scoped_randomness
 from seepage.models.tabnet_split import TabNetParts
 
+Made = TypeVar("Made")
 SILENT_EPOCHS = 3  # a guest that does not answer for so long does not come back
 
 
@@ -54,34 +59,33 @@ class Federation:
         limit: float | None = None,
     ) -> None:
         self.training, self._streams, self._failures = training, streams, failures or Failures()
-        with scoped_randomness(streams.integer("weights")):  # pytorch-tabnet's parts draw from torch's own generator
-            built = design.build(parts, [each.shape[1] for each in rows.columns])
-            self._built: Built = built
-            self.guests = [
-                Guest(
-                    name,
-                    x,
-                    bottom,
-                    rebuild,
-                    training=training,
-                    shares_masks=built.top.needs_masks,
-                    streams=streams,
-                )
-                for name, x, bottom, rebuild in zip(
-                    rows.names, rows.columns, built.bottoms, built.rebuilds, strict=True
-                )
-            ]
-            reached = {guest.name: guest for guest in self.guests}
-            self.channel: Channel = InProcess(reached, traffic) if limit is None else Threads(reached, limit, traffic)
-            self.host = Host(
-                built.top,
-                rows.labels,
-                rows.classes,
-                self.channel,
-                Cache(len(rows.labels), self._failures.method),  # whoever is absent, drawn or really late
-                latent=parts.latent,
+        self._local = design.local
+        names, widths = rows.names, [each.shape[1] for each in rows.columns]
+        top = _drawn(streams.child("party", HOST), lambda: design.top(parts, widths))
+        self.guests = []
+        for place, (name, columns) in enumerate(zip(names, rows.columns, strict=True)):
+            own = streams.child("party", name)  # nobody's weights can be drawn from what another party has
+            held = _drawn(own, partial(design.guest, parts, len(names), place, widths[place]))
+            guest = Guest(
+                name,
+                columns,
+                held.bottom,
+                held.rebuild,
                 training=training,
+                shares_masks=top.needs_masks,
+                streams=own,
             )
+            self.guests.append(guest)
+        reached = {guest.name: guest for guest in self.guests}
+        self.channel: Channel = InProcess(reached, traffic) if limit is None else Threads(reached, limit, traffic)
+        self.host = Host(
+            top,
+            _drawn(streams.child("party", HOST, "mapping"), lambda: final_mapping(parts.latent, rows.classes)),
+            rows.labels,
+            self.channel,
+            Cache(len(rows.labels), self._failures.method),  # whoever is absent, drawn or really late
+            training=training,
+        )
         self.history = History()
         self._silent: dict[str, int] = {}
 
@@ -132,7 +136,7 @@ class Federation:
         begin = time.perf_counter()
         self.host.lost.clear()
         absent = self._failures.absent(self.host.guests, phase, epoch, self._streams)
-        if phase == Phase.PRETRAINING and self._built.local:
+        if phase == Phase.PRETRAINING and self._local:
             loss = self.host.local_epoch(rows, Stamp(phase, epoch, 0))
             validation = self.host.local_epoch(held_out, Stamp(phase, epoch, 0, training=False))
         else:
@@ -181,3 +185,9 @@ class Federation:
         if "traffic" in facts:  # states of earlier versions have none
             self.channel.traffic.restore(facts["traffic"])
         self.history = History([Epoch(**(each | {"absent": tuple(each["absent"])})) for each in facts["epochs"]])
+
+
+def _drawn(streams: Streams, make: Callable[[], Made]) -> Made:
+    """Modules with weights of their own: pytorch-tabnet's parts draw from torch's generator."""
+    with scoped_randomness(streams.integer("weights")):
+        return make()

@@ -9,19 +9,22 @@ from pydantic import Field
 from seepage._core import InputError
 from seepage._core.names import party_name
 from seepage._core.option import MAIN, Option
+from seepage.data.row_keys import Case, Duplicates, KeyFormat, Spaces
 from seepage.plans.options import MOST, MOST_ROWS, EachOnce, Settings
 from seepage.studies.common import Seed
 
 Phases = Literal["both", "no pretraining", "no fine-tuning"]
 Method = Literal["cache", "zeros", "hybrid"]
-TRAINING, ABSENT = "Advanced: training", "Advanced: absent guests"
+Alignment = Literal["psi", "hashes"]
+TRAINING, ABSENT, ALIGNING = "Advanced: training", "Advanced: absent guests", "Advanced: aligning rows"
+ALIGNS = ("alignment", "key_case", "key_spaces", "key_duplicates")
 
 
 class TrainingSettings(Settings):
     """The settings of vertical training.
 
     Either one table whose columns are dealt to guests (``data``), or the parties' own tables (``tables``), aligned by
-    ``key``; the party that has the target is the host. Every combination of design, phases and failures is trained
+    ``keys``; the party that has the target is the host. Every combination of design, phases and failures is trained
     ``runs`` times, with other splits and seeds.
     """
 
@@ -29,7 +32,35 @@ class TrainingSettings(Settings):
         dict[str, str],
         Option(help="A party's own table, NAME=FILE; once for each party.", group=MAIN, flag="--table"),
     ] = Field(default_factory=dict)
-    key: Annotated[str | None, Option(help="With --table: the column that says who a row is.", group=MAIN)] = None
+    keys: Annotated[
+        tuple[str, ...],
+        EachOnce,
+        Option(
+            help="With --table: the column that says who a row is; several, separated by commas, say it together.",
+            group=MAIN,
+            flag="--key",
+            one="key",
+        ),
+    ] = ()
+    alignment: Annotated[
+        Alignment,
+        Option(
+            help="How common rows are found: psi (private set intersection) or hashes (salted, quicker, and open to "
+            "guesses by whoever holds the salt).",
+            group=ALIGNING,
+        ),
+    ] = "psi"
+    key_case: Annotated[Case, Option(help="fold: keys that differ in case are equal.", group=ALIGNING)] = "keep"
+    key_spaces: Annotated[
+        Spaces,
+        Option(
+            help="White space of keys: ends (dropped around), single (made one space), none (all dropped).",
+            group=ALIGNING,
+        ),
+    ] = "ends"
+    key_duplicates: Annotated[
+        Duplicates, Option(help="A key that a party has twice: refuse, or keep the first row.", group=ALIGNING)
+    ] = "refuse"
     guests: Annotated[
         int | None,
         Field(ge=1, le=MOST),
@@ -96,12 +127,15 @@ class TrainingSettings(Settings):
         """Options that would have no effect are mistakes."""
         for name in self.tables:
             party_name(name)
-        if self.tables and not self.key:
+        if self.tables and not self.keys:
             raise InputError("The parties' tables need --key, the column that says who a row is, and --target.")
         if self.tables and self.guests is not None:
             raise InputError("With the parties' own tables (--table) each party is a guest; leave --guests out.")
-        if not self.tables and self.key:
+        if not self.tables and self.keys:
             raise InputError("The key belongs to the parties' own tables (--table NAME=FILE).")
+        for name in ALIGNS:
+            if not self.tables and getattr(self, name) != type(self).model_fields[name].default:
+                raise InputError(f"The setting {name!r} belongs to the parties' own tables (--table NAME=FILE).")
         methods = type(self).model_fields["failure_methods"].default
         if not any(self.failure_probabilities) and self.failure_methods != methods:
             raise InputError("Failure methods need guests that fail (--failures 0.2).")
@@ -110,3 +144,8 @@ class TrainingSettings(Settings):
     def parties(self) -> int:
         """How many guests there are."""
         return len(self.tables) or self.guests or 5
+
+    @property
+    def key_format(self) -> KeyFormat:
+        """How keys are written before they are compared."""
+        return KeyFormat(case=self.key_case, spaces=self.key_spaces, duplicates=self.key_duplicates)

@@ -17,7 +17,7 @@ from seepage.studies.load import Load
 from seepage.studies.study import Found, Gathered, Probe, Work
 from seepage.studies.training.load import load_of
 from seepage.studies.training.running import TrainingChoice, cell_of, make_model, run_choice, training_choices
-from seepage.studies.training.settings import TrainingSettings
+from seepage.studies.training.settings import ALIGNS, TrainingSettings
 from seepage.studies.training.tables import PartyTables, open_tables
 
 
@@ -41,7 +41,11 @@ class VerticalTraining:
 
     def matters(self, settings: TrainingSettings, choice: TrainingChoice) -> dict[str, Any]:
         lists = {"designs", "phases", "failure_probabilities", "failure_methods", "runs"}
-        return settings.model_dump(mode="json", exclude=lists)
+        # How rows are aligned counts where it was said; ids of runs from before it could be said stay as they are.
+        found = settings.model_dump(mode="json", exclude=lists | {"keys", "alignment", *ALIGNS})
+        said = settings.model_dump(mode="json", include={*ALIGNS} - {"alignment"}, exclude_defaults=True)
+        key = settings.keys[0] if len(settings.keys) == 1 else list(settings.keys) or None
+        return found | said | {"key": key}
 
     def check(self, source: PartyTables, settings: TrainingSettings, choice: TrainingChoice) -> None:
         make_design(choice.design)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ from seepage.data.own_table import read_own_frame
 from seepage.data.request import Request
 from seepage.data.source import open_source
 from seepage.data.splitting import class_order
-from seepage.federation.vertical import align, dealt
+from seepage.federation.vertical import Alignment, align, align_privately, dealt, read_keys
 from seepage.results.facts import ColumnFacts, Dataset
 from seepage.studies.training.settings import TrainingSettings
 
@@ -125,33 +125,47 @@ def _check_alone(request: Request) -> None:
 
 def _aligned(settings: TrainingSettings, target: str | None) -> PartyTables:
     """The parties' own files with their rows aligned; the party that has the target is the host."""
-    key = settings.key
-    if target is None or key is None:
+    keys = settings.keys
+    if target is None or not keys:
         raise InputError("The parties' tables need --key, the column that says who a row is, and --target.")
-    frames = {name: read_own_frame(Path(path), keep=(key, target)) for name, path in settings.tables.items()}
-    host = _host(frames, key, target)
-    # The salt is drawn anew: in one process nobody needs to know it, and nobody can test guesses later.
-    alignment = align({name: frame[key] for name, frame in frames.items()}, salt=secrets.token_bytes(32))
-    # The common order is that of salted hashes; for the same run twice the rows go by the host's own order.
+    if target in keys:
+        raise InputError(f"{target!r} is both the target and a key.")
+    frames = {name: read_own_frame(Path(path), keep=(*keys, target)) for name, path in settings.tables.items()}
+    host = _host(frames, keys, target)
+    alignment = _alignment(settings, frames, host)
+    # The common order is drawn; for the same run twice the rows go by the host's own order.
     order = np.argsort(alignment.rows[host])
     frames = {name: frame[alignment.rows[name][order]] for name, frame in frames.items()}
     labels = frames[host][target]
     if labels.null_count():
         raise InputError(f"The target {target!r} is empty in {labels.null_count()} of the aligned rows.")
-    others = {name: frame.drop([key, target], strict=False) for name, frame in frames.items()}
+    others = {name: frame.drop([*keys, target], strict=False) for name, frame in frames.items()}
     return PartyTables("-".join(frames), others, labels.to_numpy(), target, tuple(alignment.describe()))
 
 
-def _host(frames: Mapping[str, pl.DataFrame], key: str, target: str) -> str:
-    """The party that has the target; every party needs the key and a column of its own."""
+def _alignment(settings: TrainingSettings, frames: Mapping[str, pl.DataFrame], host: str) -> Alignment:
+    """The common rows, found as the settings say."""
+    keys = {
+        name: read_keys(name, *(frame[key] for key in settings.keys), form=settings.key_format)
+        for name, frame in frames.items()
+    }
+    if settings.alignment == "psi":
+        return align_privately(keys, host=host)
+    # The salt is drawn anew: in one process nobody needs to know it, and nobody can test guesses later.
+    return align(keys, salt=secrets.token_bytes(32))
+
+
+def _host(frames: Mapping[str, pl.DataFrame], keys: Sequence[str], target: str) -> str:
+    """The party that has the target; every party needs the keys and a column of its own."""
     for name, frame in frames.items():
-        if key not in frame.columns:
-            raise unknown_name(f"key of party {name!r}", key, frame.columns)
+        for key in keys:
+            if key not in frame.columns:
+                raise unknown_name(f"key of party {name!r}", key, frame.columns)
     owners = [name for name, frame in frames.items() if target in frame.columns]
     if len(owners) != 1:
         found = "at no party" if not owners else f"at {' and '.join(map(repr, owners))}"
         raise InputError(f"The target {target!r} is {found}; exactly one party, the host, must have it.")
     for name, frame in frames.items():
-        if not set(frame.columns) - {key, target}:
+        if not set(frame.columns) - {*keys, target}:
             raise InputError(f"Party {name!r} has no columns beside the key and the target.")
     return owners[0]

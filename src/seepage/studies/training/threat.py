@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from seepage._core.names import HOST
 from seepage.federation.vertical import TabVFLClassifier
-from seepage.federation.vertical.host import NAME as HOST
 from seepage.results.facts import ThreatModel
 from seepage.studies.training.settings import TrainingSettings
 from seepage.studies.training.tables import Parties
