@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 from types import ModuleType
@@ -11,6 +10,7 @@ import pytest
 
 from seepage.results import PropertyCell
 from seepage.results.property import PropertyResult, PropertySummary
+from tests.loading import module_at
 from tests.reproductions.imagined import envelope, head
 
 ROOT = Path(__file__).parents[2]
@@ -26,22 +26,12 @@ def result(loss: str, confusion: list[list[int]], **place: str) -> PropertyResul
 
 @pytest.fixture(scope="module")
 def drawing() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("draw_confusions", ROOT / "docs" / "draw_confusions.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_at(ROOT / "docs" / "draw_confusions.py")
 
 
 @pytest.fixture(scope="module")
 def figures() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate_figures", ROOT / "docs" / "generate_figures.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_at(ROOT / "docs" / "generate_figures.py")
 
 
 def test_the_figures_of_the_results_are_fresh_and_shown(figures: ModuleType) -> None:

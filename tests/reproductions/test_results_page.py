@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 from pathlib import Path
@@ -16,6 +15,7 @@ from seepage.reproductions.causes import read_causes
 from seepage.reproductions.paper import NAMES
 from seepage.reproductions.published import numbers_of
 from seepage.reproductions.transcribed import read_transcribed
+from tests.loading import module_at
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "reproductions" / "results"
@@ -26,12 +26,7 @@ EARLIER = sorted((RESULTS / "earlier").glob("*.json"))
 
 @pytest.fixture(scope="module")
 def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate_results", ROOT / "docs" / "generate_results.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_at(ROOT / "docs" / "generate_results.py")
 
 
 def table_lines(text: str) -> list[str]:
