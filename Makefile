@@ -50,7 +50,7 @@ site: install ## the documentation site, in build/site
 
 dist: install ## wheel, source archive, and the bill of materials they were built and tested with (CycloneDX), in dist
 	$(BIN)/python -m build --quiet --outdir dist .
-	(cat requirements.lock; grep '^torch==' constraints.txt) | \
+	(cat requirements.lock requirements.source.lock; grep '^torch==' constraints.txt) | \
 	  $(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible -o dist/seepage.cdx.json -
 
 bench: install ## every benchmark, quick
@@ -64,11 +64,12 @@ LOCKED := import platform, sys; sys.exit((sys.platform, platform.machine(), sys.
 lock: install ## requirements.lock: the versions of constraints.txt, with hashes
 	$(BIN)/python tools/lock.py
 
-$(STAMP): pyproject.toml constraints.txt requirements.lock
+$(STAMP): pyproject.toml constraints.txt requirements.lock requirements.source.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Seepage needs Python 3.11 or newer."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	@if $(BIN)/python -c '$(LOCKED)'; then \
 	  $(PIP) --require-hashes --no-deps --only-binary :all: -r requirements.lock && \
+	  $(PIP) --require-hashes --no-deps --no-build-isolation -r requirements.source.lock && \
 	  $(PIP) -c constraints.txt --no-build-isolation -e '.[dev]'; \
 	else $(PIP) -c constraints.txt -e '.[dev]'; fi
 	@touch $(STAMP)

@@ -3,7 +3,8 @@
 - ``reference/cli.md``: the help of every command, found by walking the app;
 - ``reference/settings.md``: every setting of every study: its name in a plan and in Python, its flag, its default;
 - ``reference/summary.md``: the fields of ``summary.json``, from the classes that check it;
-- ``reference/parts.md``: attacks, defences, models, readers, losses, designs and data sets by name.
+- ``reference/parts.md``: attacks, defences, models, readers, losses, designs and data sets by name;
+- ``reference/framework-settings.md``: what settings of Flower and NVFlare leave to be read, as it was measured.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from seepage.data.registry import DATASETS
 from seepage.data.request import Request
 from seepage.plans.options import flag_of, option_of
 from seepage.plans.registry import KINDS, listed
+from seepage.report.measured_settings import measured_settings, percent
 from seepage.results.interval import Interval
 from seepage.results.reading import SUMMARIES
 from seepage.studies import SETTINGS, command_of
@@ -176,7 +178,46 @@ def _plain(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-PAGES = {"cli": cli, "settings": settings, "summary": summary, "parts": parts}
+def framework_settings() -> str:
+    """What settings of Flower and NVFlare leave to be read: the stored run of benchmarks/remedies.py."""
+    stored = measured_settings()
+    versions = ", ".join(f"{name} {number}" for name, number in stored.versions.items())
+    parts = [
+        f"# What settings of Flower and NVFlare leave to be read\n\n{GENERATED}",
+        f"{len(stored.seeds)} federations (seeds {', '.join(map(str, stored.seeds))}) of {stored.hospitals} hospitals "
+        f"on the made-up table `{stored.table}`: {stored.rows} rows behind an update and one local step at a learning "
+        f"rate of {stored.learning_rate:g}, unless the line says otherwise; the model `{stored.model}` with "
+        f"{stored.weights:,} weights; attacks `{'`, `'.join(stored.attacks)}`. Updates go through the packages' own "
+        f"code (`benchmarks/remedies.py --store`; {versions}). Intervals are 95 % bootstrap intervals over updates, "
+        "drawn by federations first.\n",
+        "A row is read if every category is right and every number nearly. A row is certified if the update itself "
+        "proves it. Guessing is the best that can be said without the update.\n",
+        "| setting | updates | rows read | rows certified | cells right | by guessing | categories rightly said to "
+        "occur or not |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for each in stored.settings:
+        near = "not scored" if each.near is None else f"{each.near} of {each.rows}"
+        shares = [percent(share) if share else "not scored" for share in (each.cells, each.presence)]
+        guess = "not scored" if each.guess is None else f"{100 * each.guess:.0f} %"
+        parts.append(
+            f"| {each.name} | {each.updates} | {near} | {each.certified} of {each.rows} | {shares[0]} | {guess} | "
+            f"{shares[1]} |"
+        )
+    parts.append(
+        "\nNothing certified is not nothing read. No attack was made for these settings; one that is may read more. "
+        "Whether the model still learns was not looked at.\n"
+    )
+    return "\n".join(parts)
+
+
+PAGES = {
+    "cli": cli,
+    "settings": settings,
+    "summary": summary,
+    "parts": parts,
+    "framework-settings": framework_settings,
+}
 
 if __name__ == "__main__":
     for name, make in PAGES.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shlex
@@ -19,6 +18,7 @@ from typer.core import TyperGroup
 from seepage.cli.main import app
 from seepage.data import clinic
 from seepage.reproductions import find_paper
+from tests.loading import module_at
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -42,6 +42,7 @@ def run_page(page: Path, folder: Path, *, slow: bool) -> None:
     """All blocks of a page in order, in one folder, with the table that the pages speak of."""
     frame = clinic(rows=600)
     frame.with_columns(patient=pl.arange(pl.len()) // 2).write_csv(folder / "patients.csv")
+    (folder / "examples").symlink_to(ROOT / "examples")  # as in the folder of the sources
     tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for language, is_slow, code in blocks(page):
         if is_slow and not slow:  # the slow run is the whole page: its blocks stand on each other
@@ -105,15 +106,10 @@ def test_commands_that_are_too_long_to_run_are_understood() -> None:
 
 @pytest.fixture(scope="module")
 def generating() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_at(ROOT / "docs" / "generate.py")
 
 
-@pytest.mark.parametrize("page", ["cli", "settings", "summary", "parts"])
+@pytest.mark.parametrize("page", ["cli", "settings", "summary", "parts", "framework-settings"])
 def test_the_generated_reference_is_fresh(generating: ModuleType, page: str) -> None:
     made = generating.PAGES[page]()
     assert (generating.REFERENCE / f"{page}.md").read_text() == made, f"{page}.md is stale: run `make docs`"

@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+import numpy as np
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
+from seepage import captures
 from seepage._core import InputError
 from seepage.report import write_report
 from seepage.report.local import LocalPage
@@ -52,7 +54,7 @@ def test_runs_are_listed_opened_followed_and_compared(server: LocalPage, browser
     page.on("request", lambda request: asked.append(request.url))
     page.goto(server.address)
     assert "token" not in page.url
-    assert page.locator("tbody tr").count() == 3
+    expect(page.locator("tbody tr")).to_have_count(3)
     going = page.locator("tr", has_text="going on")
     going.get_by_text("0 of 4 tasks finished").wait_for()
     assert serious(page) == []
@@ -62,7 +64,7 @@ def test_runs_are_listed_opened_followed_and_compared(server: LocalPage, browser
     page.select_option("#first", "first")
     page.select_option("#second", "second")
     page.get_by_role("button", name="Compare").click()
-    assert page.locator("tbody tr").count() > 1
+    page.locator("tbody tr").nth(1).wait_for()
     assert serious(page) == []
     page.get_by_role("link", name="Runs").click()
     page.get_by_role("link", name="Open the report of first").click()
@@ -73,7 +75,7 @@ def test_runs_are_listed_opened_followed_and_compared(server: LocalPage, browser
     page.reload()
     report.locator("#plot-leakage svg.main-svg").first.wait_for()
     page.go_back()
-    assert page.locator("tbody tr").count() == 3
+    expect(page.locator("tbody tr")).to_have_count(3)
     assert complaints == []
     assert all(url.startswith((f"http://127.0.0.1:{server.server_port}/", "data:")) for url in asked)
     page.close()
@@ -92,7 +94,38 @@ def test_the_page_of_a_run_follows_it_to_its_report(server: LocalPage, browser: 
     run.write("summary.json", a_summary().to_json())
     write_report(run)
     page.get_by_role("link", name="Open the report of going on").wait_for(timeout=10_000)
-    assert page.locator(".state").inner_text() == "finished"
+    expect(page.locator(".state")).to_have_text("finished")
+    page.close()
+
+
+def send(folder: Path, number: int) -> None:
+    weights = {"weight": np.zeros((2, 3), "float32")}
+    slope = {"weight": np.full((2, 3), float(number), "float32")}
+    captures.write(folder, before=weights, gradient=slope, rows=8, client="a", round=number, add=folder.exists())
+
+
+def test_the_page_of_a_capture_grows_with_it_and_keeps_the_focus(
+    server: LocalPage, browser: Browser, tmp_path: Path
+) -> None:
+    page = browser.new_page(viewport={"width": 500, "height": 500}, color_scheme="dark")
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(server.address)
+    assert not page.get_by_text("Captures of federations").count()
+    send(tmp_path / "hospitals", 1)
+    page.get_by_role("link", name="hospitals").wait_for(timeout=10_000)  # it appears by itself
+    assert serious(page) == []
+    page.get_by_role("link", name="hospitals").click()
+    expect(page.locator("#rounds tbody tr")).to_have_count(1)  # a click does not wait for the next page
+    assert serious(page) == []
+    page.locator("#rounds .scroll").focus()
+    send(tmp_path / "hospitals", 2)
+    page.locator("#rounds tbody tr", has_text="2").first.wait_for(timeout=10_000)
+    expect(page.locator("#rounds tbody tr")).to_have_count(2)
+    assert page.locator("#rounds .scroll").evaluate("each => each === document.activeElement")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert complaints == []
     page.close()
 
 

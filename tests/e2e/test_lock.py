@@ -17,7 +17,8 @@ def pinned(name: str) -> dict[str, str]:
 
 
 def test_every_locked_package_has_the_version_of_the_constraints_and_a_hash() -> None:
-    locked, constrained = pinned("requirements.lock"), pinned("constraints.txt")
+    locked = pinned("requirements.lock") | pinned("requirements.source.lock")
+    constrained = pinned("constraints.txt")
     for package, rest in locked.items():
         version, hashed = rest.split(" ", 1)
         assert constrained[package] == version, package

@@ -242,3 +242,9 @@ def test_half_questions_do_not_hold_the_page(tmp_path: Path, monkeypatch: pytest
         monkeypatch.setattr(arriving, "SLOW", 0.0)  # those that are left had their time
         half.settimeout(5)
         assert half.recv(1) == b""
+
+
+def test_a_name_that_leads_elsewhere_is_no_capture(server: LocalPage) -> None:
+    assert (
+        ask(server, "/capture/..%2Fsecret")[0] == ask(server, "/capture/rows")[0] == ask(server, "/capture/")[0] == 404
+    )

@@ -11,6 +11,7 @@ import pytest
 from seepage._core import InputError
 from seepage.cli.report import report
 from seepage.report import render, write_report
+from seepage.report.templates import unbroken_hashes
 from seepage.results import Run, Summary, parse_summary
 from seepage.results.facts import NotRun, VariantSettings
 from tests.report.example import (
@@ -244,3 +245,8 @@ def test_the_report_command_writes_the_page_again(tmp_path: Path, capsys: pytest
 def test_the_skip_link_leads_to_the_verdict(pages: dict[str, str]) -> None:
     for study, page in pages.items():
         assert f'<a class="skip" href="#{SECTIONS[study].split()[0]}">Skip to the verdict</a>' in plain(page)
+
+
+def test_a_hash_in_a_headline_stays_on_one_line_and_nothing_of_it_is_markup() -> None:
+    told = unbroken_hashes("<b> of client-0123456789abcdef & more")
+    assert told == '&lt;b&gt; of <span class="hash">client-0123456789abcdef</span> &amp; more'

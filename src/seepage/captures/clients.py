@@ -6,11 +6,14 @@ import hashlib
 import hmac
 import re
 import secrets
+from pathlib import Path
 
 from seepage._core import InputError
 from seepage._core.errors import shown
+from seepage._core.files import write_atomically
 
 LONGEST = 1000  # characters of a name
+LONGEST_SALT = 4096  # bytes
 _HASHED = re.compile(r"client-[0-9a-f]{16}")
 _SALT = secrets.token_bytes(32)  # of this process: it is kept nowhere
 
@@ -38,3 +41,22 @@ def pseudonym(name: str, salt: bytes | None = None) -> str:
 def is_pseudonym(name: object) -> bool:
     """Whether a name is a hash already."""
     return isinstance(name, str) and _HASHED.fullmatch(name) is not None
+
+
+def read_salt(file: Path) -> bytes:
+    """A salt that somebody keeps in a file of theirs, apart from any capture."""
+    try:
+        with file.open("rb") as stream:
+            found = stream.read(LONGEST_SALT + 1)
+    except OSError as error:
+        raise InputError(f"The salt {file} cannot be read: {error.strerror}.") from None
+    if not 8 <= len(found) <= LONGEST_SALT:
+        raise InputError(f"The salt {file} must have 8 to {LONGEST_SALT:,} bytes.")
+    return found
+
+
+def kept_salt(file: Path) -> bytes:
+    """The same, drawn when it is first asked for."""
+    if not file.exists():
+        write_atomically(file, secrets.token_bytes(32))
+    return read_salt(file)

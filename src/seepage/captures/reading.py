@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -43,12 +45,22 @@ class StoredEntry(BaseModel):
     sent: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 
 
+class Framework(BaseModel):
+    """The program that ran the federation, where a recorder of ours wrote the capture."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    name: Literal["flower", "nvflare"]
+    version: Annotated[str, Field(pattern=r"^[0-9A-Za-z.+_-]{1,40}$")]
+
+
 class Index(BaseModel):
     """What ``capture.json`` holds."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     schema_version: Literal[1] = VERSION
+    framework: Framework | None = None
     entries: Annotated[tuple[StoredEntry, ...], Field(strict=False, max_length=MOST_UPDATES)] = ()
 
 
@@ -57,12 +69,12 @@ class Entry:
     """One update of one client in one round.
 
     Args:
-        folder: of the capture.
         stored: what the capture says about it.
+        tensors: reads its tensors, by the names that ``stored`` has for them.
     """
 
-    folder: Path
     stored: StoredEntry
+    tensors: Callable[[str], Tensors]
 
     @property
     def round(self) -> int:
@@ -94,11 +106,11 @@ class Entry:
 
     def before(self) -> Tensors:
         """The weights that the client was sent."""
-        return self._tensors(self.stored.before)
+        return self.tensors(self.stored.before)
 
     def sent(self) -> Tensors:
         """What it sent back, as it was captured."""
-        return self._tensors(self.stored.sent)
+        return self.tensors(self.stored.sent)
 
     def update(self) -> Tensors:
         """The gradient, or the change of the weights; counters of BatchNorm are no part of it."""
@@ -108,13 +120,6 @@ class Entry:
         before = self.before()
         return {name: value - before[name] for name, value in sent.items()}
 
-    def _tensors(self, name: str) -> Tensors:
-        file = self.folder / TENSORS / f"{name}.safetensors"
-        found = read_tensors(file)
-        if digest(file.read_bytes()) != name:
-            raise InputError(f"{file} is damaged, or was changed after it was captured.")
-        return found
-
 
 @dataclass(frozen=True, kw_only=True)
 class Capture:
@@ -122,6 +127,7 @@ class Capture:
 
     folder: Path
     entries: tuple[Entry, ...]
+    framework: Framework | None = None
 
     @property
     def clients(self) -> tuple[str, ...]:
@@ -140,7 +146,16 @@ def read(folder: str | Path) -> Capture:
     if index is None:
         raise InputError(f"{place} holds no capture: there is no {INDEX} in it (seepage capture make writes one).")
     entries = sorted(index.entries, key=lambda entry: entry.round)
-    return Capture(folder=place, entries=tuple(Entry(folder=place, stored=each) for each in entries))
+    own = tuple(Entry(stored=each, tensors=partial(_tensors, place)) for each in entries)
+    return Capture(folder=place, entries=own, framework=index.framework)
+
+
+def _tensors(folder: Path, name: str) -> Tensors:
+    file = folder / TENSORS / f"{name}.safetensors"
+    found = read_tensors(file)
+    if digest(file.read_bytes()) != name:
+        raise InputError(f"{file} is damaged, or was changed after it was captured.")
+    return found
 
 
 def read_index(folder: Path) -> Index | None:

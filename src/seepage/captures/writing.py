@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,15 @@ from safetensors.numpy import save
 
 from seepage._core import InputError
 from seepage._core.errors import shown
-from seepage._core.files import PRIVATE, digest, make_folders, sealed, told_if_not_written, write_atomically
+from seepage._core.files import (
+    PRIVATE,
+    digest,
+    make_folders,
+    remove_leftovers,
+    sealed,
+    told_if_not_written,
+    write_atomically,
+)
 from seepage._core.paths import user_path
 from seepage._core.validation import sentence
 from seepage.captures.clients import pseudonym
@@ -24,6 +33,7 @@ from seepage.captures.reading import (
     TENSORS,
     Capture,
     Entry,
+    Framework,
     Index,
     Kind,
     StoredEntry,
@@ -77,41 +87,82 @@ def write(
     """
     place = user_path(folder)
     kind, returned = _returned(after, gradient, change)
-    known = _facts(facts, kind)
-    if type(round) is not int or not 0 <= round <= MOST_ROWS:
-        raise InputError(f"The round is {shown(round)}; it must be a whole number, 0 or above.")
-    start, sent = _loaded(before, "The weights before"), _loaded(returned, "What the client sent")
-    same_shapes(start, sent, kind)
-    name = None if client is None else pseudonym(client)
-    with _opened(place, add=add) as entries:
-        who = name or _only_client(entries, place)
-        if any((each.round, each.client) == (round, who) for each in entries):
-            raise InputError(f"{place} holds round {round} of {who} already; nothing was written.")
-        files = {"before": _put(place, start), "sent": _put(place, sent)}
-        stored = StoredEntry(round=round, client=who, kind=kind, facts=known, **files)
-        write_atomically(place / INDEX, sealed(Index(entries=(*entries, stored)).model_dump_json(indent=1)))
+    state, sent = _loaded(before, "The weights before"), _loaded(returned, "What the client sent")
+    update = made(round=round, client=client, kind=kind, before=state, sent=sent, facts=facts)
+    append(place, [update], add=add)
     capture = read(place)
     _warn_if_swapped(capture, round)
     return capture
 
 
+@dataclass(frozen=True, kw_only=True)
+class Update:
+    """One update of one client, checked; :func:`made` makes it.
+
+    Args:
+        client: its hashed name; None for the only client of a capture.
+    """
+
+    round: int
+    client: str | None
+    kind: Kind
+    facts: CaptureFacts
+    before: Tensors
+    sent: Tensors
+
+
+def made(
+    *, round: int, client: str | None, kind: Kind, before: Tensors, sent: Tensors, facts: Mapping[str, Any]
+) -> Update:
+    """An update of which everything fits together; a mistake is one sentence."""
+    known = _facts(facts, kind)
+    if type(round) is not int or not 0 <= round <= MOST_ROWS:
+        raise InputError(f"The round is {shown(round)}; it must be a whole number, 0 or above.")
+    same_shapes(before, sent, kind)
+    name = None if client is None else pseudonym(client)
+    return Update(round=round, client=name, kind=kind, facts=known, before=before, sent=sent)
+
+
+def append(place: Path, updates: Sequence[Update], *, add: bool = True, framework: Framework | None = None) -> None:
+    """Write updates into a capture: their tensors first and the index once, last.
+
+    An update that is there is never replaced: then nothing is written.
+    """
+    with _opened(place, add=add) as index:
+        entries = list(index.entries)
+        names: dict[int, str] = {}
+        taken = {(each.round, each.client) for each in entries}
+        for update in updates:
+            who = update.client or _only_client(entries, place)
+            if (update.round, who) in taken:
+                raise InputError(f"{place} holds round {update.round} of {who} already; nothing was written.")
+            taken.add((update.round, who))
+            for tensors in (update.before, update.sent):  # clients of a round share what they were sent
+                names[id(tensors)] = names.get(id(tensors)) or _put(place, tensors)
+            files = {"before": names[id(update.before)], "sent": names[id(update.sent)]}
+            entries.append(StoredEntry(round=update.round, client=who, kind=update.kind, facts=update.facts, **files))
+        found = Index(entries=tuple(entries), framework=framework or index.framework)
+        write_atomically(place / INDEX, sealed(found.model_dump_json(indent=1)))
+
+
 @contextmanager
-def _opened(place: Path, *, add: bool) -> Iterator[tuple[StoredEntry, ...]]:
+def _opened(place: Path, *, add: bool) -> Iterator[Index]:
     """What a capture holds, while nobody else adds to it; a new one is begun."""
     if read_index(place) is None and place.exists() and not _is_empty(place):
         raise InputError(f"{place} exists and is no capture; choose another name.")
     with told_if_not_written(place):
         make_folders(place)
     with FileLock(place / LOCK, mode=PRIVATE):
+        remove_leftovers(place)
         index = read_index(place)
         if index is not None and not add:
             raise InputError(f"{place} is a capture already; add to it (--add, add=True) or choose another name.")
-        yield index.entries if index is not None else ()
+        yield index if index is not None else Index()
 
 
 def _is_empty(place: Path) -> bool:
     """Whether a folder holds nothing, or what a capture that was stopped at its beginning leaves."""
-    return place.is_dir() and {each.name for each in place.iterdir()} <= {LOCK, TENSORS}
+    return place.is_dir() and all(each.name == TENSORS or each.name.startswith(".") for each in place.iterdir())
 
 
 def _returned(after: State | None, gradient: State | None, change: State | None) -> tuple[Kind, State]:
@@ -144,7 +195,7 @@ def _loaded(state: State, where: str) -> Tensors:
     return read_tensors(state) if isinstance(state, str | Path) else as_arrays(state, where)
 
 
-def _only_client(entries: tuple[StoredEntry, ...], place: Path) -> str:
+def _only_client(entries: Sequence[StoredEntry], place: Path) -> str:
     """Whose an update is that nobody is named for."""
     clients = list(dict.fromkeys(entry.client for entry in entries))
     if len(clients) > 1:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from seepage._core import InputError
 from seepage._core.option import MAIN, Option
 from seepage._core.paths import user_path
-from seepage.captures.clients import pseudonym
+from seepage.captures.clients import pseudonym, read_salt
 from seepage.captures.facts import CaptureFacts
 from seepage.cli.counting import counted
 from seepage.cli.declared import Typed, make_command, split
@@ -28,7 +28,6 @@ MAKE = (
     "Write one update of one client into a capture: the weights that it was sent and what it sent back.\n\n"
     "Files are state dicts in safetensors or npz. A pickle (.pt, .pth) is never opened; convert it first."
 )
-LARGEST_SALT = 4096  # bytes
 app = typer.Typer(help=ABOUT, no_args_is_help=True)
 
 
@@ -71,7 +70,8 @@ def _make(context: typer.Context, typed: Typed) -> None:
     known = checked(CaptureFacts, facts).model_dump(include=set(facts)) if "rows" in facts else facts
     if options.before is None or options.out is None:
         raise InputError("seepage capture make needs --before FILE, --after, --gradient or --change, and --out FOLDER.")
-    client = pseudonym(options.client, _salt(options.salt_file)) if options.client is not None else None
+    salt = read_salt(user_path(options.salt_file)) if options.salt_file is not None else None
+    client = pseudonym(options.client, salt) if options.client is not None else None
     from seepage.captures import write
 
     capture = write(
@@ -92,19 +92,6 @@ def _make(context: typer.Context, typed: Typed) -> None:
     if options.client is not None and options.client != entry.client and options.salt_file is None:
         typer.echo(f"To add more of this client, name it --client {entry.client}: the salt of the hash is not kept.")
     _tell_missing(capture.entries)
-
-
-def _salt(file: Path | None) -> bytes | None:
-    if file is None:
-        return None
-    try:
-        with user_path(file).open("rb") as stream:
-            found = stream.read(LARGEST_SALT + 1)
-    except OSError as error:
-        raise InputError(f"The salt {file} cannot be read: {error.strerror}.") from None
-    if not 8 <= len(found) <= LARGEST_SALT:
-        raise InputError(f"The salt {file} must have 8 to {LARGEST_SALT:,} bytes.")
-    return found
 
 
 app.command("make", cls=GroupedCommand)(

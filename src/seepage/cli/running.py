@@ -87,7 +87,7 @@ def open_and_run(
     from seepage.results import Run
     from seepage.runs import run
 
-    with _told_to_stop(folder), ExitStack() as stack:
+    with told_to_stop(folder), ExitStack() as stack:
         backend = stack.enter_context(workers(plan, where))
         for seen in {id(source): source.overview for source in sources if source.overview}.values():
             print_short(seen)
@@ -106,7 +106,7 @@ def open_and_run(
 
 
 @contextmanager
-def _told_to_stop(folder: Path) -> Iterator[None]:
+def told_to_stop(folder: Path) -> Iterator[None]:
     """Tells how to go on after an interrupt. The bars must be gone by then: they would be drawn over it."""
     try:
         yield
@@ -117,15 +117,16 @@ def _told_to_stop(folder: Path) -> Iterator[None]:
         raise
 
 
-def finish(summary: Summary, folder: Path, as_json: bool) -> None:
-    """Show what came out; exit with 1 if a task stopped with an internal error."""
+def finish(summary: Summary, folder: Path, as_json: bool, *, told: bool = False) -> None:
+    """Show what came out, unless it was told as it came; exit with 1 if a task stopped with an internal error."""
     from seepage.cli.console import console, print_summary
     from seepage.results import Run
 
     if as_json:
         typer.echo(summary.to_json(), nl=False)
     else:
-        print_summary(summary)
+        if not told:
+            print_summary(summary)
         lines = {"Report": folder / "report.html", "Summary": folder / "summary.json", "Model": folder / "model"}
         for word, path in lines.items():
             if path.exists():
@@ -146,7 +147,7 @@ def processes(plan: Plan, where: Where) -> int | None:
     from seepage.runs.backends import cores
 
     jobs, named = where.jobs, where.backend is not None or where.scheduler is not None
-    alone = len(plan.tasks) == 1 or (len(plan.variants) == 1 and plan.study.name in ("rows", "vertical"))
+    alone = len(plan.tasks) == 1 or (len(plan.variants) == 1 and plan.study.name in ("rows", "vertical", "updates"))
     if not named and (jobs == 1 or (jobs is None and alone)):
         return None
     return jobs or max(1, min(cores(), len(plan.tasks)))

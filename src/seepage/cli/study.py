@@ -15,6 +15,7 @@ from pydantic import Field
 from seepage._core import InputError
 from seepage._core.option import MAIN, RUNNING, Option
 from seepage.cli.declared import Typed, is_typed, make_command, split
+from seepage.cli.following import follow_capture
 from seepage.cli.running import Where, ask, finish, open_and_run, processes, run_folder
 from seepage.cli.tables import quiet_about_left_out
 from seepage.data.request import Request, check_there
@@ -57,7 +58,27 @@ class RowsRunOptions(RunOptions):
     ] = False
 
 
-RUN_OPTIONS: dict[str, type[RunOptions]] = {"rows": RowsRunOptions}
+class UpdatesRunOptions(RunOptions):
+    """How long a capture that grows is followed."""
+
+    follow: Annotated[
+        bool,
+        Option(
+            help="Attack updates as they come, while the capture grows; Ctrl-C ends it. `seepage serve` shows it live.",
+            group=RUNNING,
+        ),
+    ] = False
+    follow_quiet: Annotated[
+        float | None,
+        Field(gt=0),
+        Option(help="With --follow: minutes without a new update after which it ends; 10 if not given.", group=RUNNING),
+    ] = None
+    follow_rounds: Annotated[
+        int | None, Field(ge=1), Option(help="With --follow: it ends after so many rounds.", group=RUNNING)
+    ] = None
+
+
+RUN_OPTIONS: dict[str, type[RunOptions]] = {"rows": RowsRunOptions, "updates": UpdatesRunOptions}
 
 
 def study_command(study: str, about: str) -> Callable[..., None]:
@@ -86,6 +107,8 @@ def _check_no_options(context: typer.Context) -> None:
 def run_study(study: str, typed: Typed, how: RunOptions) -> None:
     """Run what was typed, or a plan with what was typed beside it, and show what came out."""
     _check_at_once(study, typed, how)
+    if isinstance(how, UpdatesRunOptions) and follows(typed, how):
+        return follow_capture(typed, how, how.follow_quiet, how.follow_rounds)
     from seepage.cli.console import ProgressBars
     from seepage.runs import make_plan, open_sources, read_plan, with_typed  # torch takes seconds
     from seepage.runs.bounds import counted, is_begun, too_much
@@ -116,6 +139,24 @@ def run_study(study: str, typed: Typed, how: RunOptions) -> None:
     command = _command(made, values, sources[0])
     summary = open_and_run(made, sources, folder, command, how, strict=how.plan is None, expected=expected)
     finish(summary, folder, how.as_json)
+
+
+def follows(typed: Typed, how: UpdatesRunOptions) -> bool:
+    """Whether a capture is to be followed; options that would have no effect are mistakes."""
+    if not how.follow:
+        for name in ("follow_quiet", "follow_rounds"):
+            if getattr(how, name) is not None:
+                raise InputError(f"--{name.replace('_', '-')} would have no effect without --follow.")
+        return False
+    if how.plan is not None:
+        raise InputError(
+            "A plan says all of what is run, so it cannot follow what comes; leave --plan or --follow out."
+        )
+    if "rounds" in typed:
+        raise InputError("--follow attacks rounds as they come; leave --rounds out (--follow-rounds says how many).")
+    if how.jobs not in (None, 1) or how.backend is not None or how.scheduler is not None:
+        raise InputError("A capture is followed by one process; leave --jobs, --backend and --scheduler out.")
+    return True
 
 
 def _planned(

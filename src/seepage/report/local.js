@@ -1,5 +1,5 @@
 "use strict";
-// Keeps what is shown of runs fresh: the list, or one run.
+// Keeps what is shown of runs and captures fresh: the list, one run, or one capture.
 async function refresh() {
   const answer = await fetch("/runs.json");
   if (!answer.ok) return;
@@ -14,7 +14,26 @@ async function refresh() {
     state.textContent = run.progress;
     place.querySelector(".cells").textContent = run.cells;
     const bar = place.querySelector("progress");
+    if (bar) bar.max = run.tasks ?? bar.max;
     if (bar) bar.value = run.finished ? bar.max : run.done;
   }
 }
-setInterval(refresh, 2000);
+
+// Parts that are marked as live are taken anew from the page itself. Who reads keeps the place and the focus.
+async function renew() {
+  const answer = await fetch(location.pathname);
+  if (!answer.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const place of document.querySelectorAll("[data-live]")) {
+    const fresh = page.getElementById(place.id);
+    if (!fresh || fresh.innerHTML === place.innerHTML) continue;
+    const held = [...place.querySelectorAll("a, [tabindex]")].indexOf(document.activeElement);
+    const seen = [...place.querySelectorAll(".scroll")].map((each) => [each.scrollLeft, each.scrollTop]);
+    place.replaceChildren(...fresh.childNodes);
+    place.querySelectorAll(".scroll").forEach((each, at) => each.scrollTo(...(seen[at] ?? [0, 0])));
+    if (held >= 0) [...place.querySelectorAll("a, [tabindex]")][held]?.focus({ preventScroll: true });
+  }
+}
+
+if (document.querySelector("[data-run]") || document.getElementById("runs")) setInterval(refresh, 2000);
+if (document.querySelector("[data-live]")) setInterval(renew, 2000);

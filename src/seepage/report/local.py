@@ -1,4 +1,4 @@
-"""The local page: runs of a folder, live, on this machine only and read-only.
+"""The local page: runs and captures of a folder, live, on this machine only and read-only.
 
 It listens on 127.0.0.1, answers only who brings the token, only for its own name (a page elsewhere cannot reach it by
 pointing a name at 127.0.0.1), and only to GET. A run folder may come from somebody else. So a report is shown as it was
@@ -28,9 +28,11 @@ from markupsafe import Markup
 
 from seepage._core import InputError
 from seepage.report.arriving import SLOW, Arriving
+from seepage.report.capture_page import capture_page
+from seepage.report.capture_state import capture_states, captures_below
 from seepage.report.comparison import ComparedRuns, compared
 from seepage.report.page import render
-from seepage.report.run_state import RunState, reasons, run_state, run_states
+from seepage.report.run_state import reasons, run_state, run_states
 from seepage.report.templates import read, templates
 from seepage.results import Run, read_summary
 from seepage.results.reading import odd_entry, runs_below
@@ -142,7 +144,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, path: str, asked: dict[str, str]) -> None:
         room, _, name = path.removeprefix("/").partition("/")
         if path == "/":
-            return self._page("local.html", runs=run_states(self.server.folder))
+            folder = self.server.folder
+            return self._page("local.html", runs=run_states(folder), captures=capture_states(folder))
         if path == "/runs.json":
             states = [asdict(state) | {"progress": state.progress} for state in run_states(self.server.folder)]
             return self._send(json.dumps(states).encode(), "application/json")
@@ -150,6 +153,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(read("local.js").encode(), "text/javascript; charset=utf-8")
         if path == "/compare":
             return self._compare(asked.get("first", ""), asked.get("second", ""))
+        if room == "capture":
+            return self._capture(unquote(name))
         if room == "run":
             return self._run_page(unquote(name))
         if room == "report":
@@ -177,6 +182,13 @@ class _Handler(BaseHTTPRequestHandler):
         """A run of the folder by its name; a name that leads elsewhere is none of them."""
         known = {path.name: path for path in runs_below(self.server.folder)}
         return Run(known[name]) if name in known and not odd_entry(known[name]) else None
+
+    def _capture(self, name: str) -> None:
+        """The page of a capture; a name that leads elsewhere is none of them."""
+        known = {path.name: path for path in captures_below(self.server.folder)}
+        if name not in known:
+            return self._say(http.HTTPStatus.NOT_FOUND, "There is no such capture.")
+        return self._page("capture.html", view=capture_page(known[name], self.server.folder))
 
     def _run_page(self, name: str) -> None:
         known = {path.name: path for path in runs_below(self.server.folder)}
@@ -229,9 +241,7 @@ class _Handler(BaseHTTPRequestHandler):
         left = [f"{each.name}: {each.unfinished.sentence}" for each in both if each.unfinished]
         return compared(*both), left
 
-    def _page(
-        self, template: str, **values: str | int | list[str] | RunState | list[RunState] | ComparedRuns | None
-    ) -> None:
+    def _page(self, template: str, **values: object) -> None:
         where = {"folder": str(self.server.folder), "here": urlsplit(self.path).path}
         text = templates().get_template(template).render(style=Markup(read("report.css")), **where, **values)
         self._send(text.encode(), "text/html; charset=utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -13,7 +14,7 @@ from seepage.report.words import plural
 from seepage.results import Run, TaskDone
 from seepage.results.outline import OUTLINE
 from seepage.results.reading import check_form, odd_entry, runs_below
-from seepage.results.store import Head
+from seepage.results.store import FOLLOW, Head
 
 SMALL = 4096  # bytes: a task that could not be run has a short file, and only such a file is opened
 
@@ -29,6 +30,8 @@ class RunState:
         outlined: whether it says what it was asked for, so that a part of it can be read.
         cells: record files.
         changed: when a file of it last changed, in seconds.
+        follows: whether a process follows a capture that may still grow.
+        stopped: whether that process was killed.
     """
 
     name: str
@@ -44,17 +47,25 @@ class RunState:
     done: int
     cells: int
     changed: float
+    follows: bool = False
+    stopped: bool = False
 
     @property
     def readable(self) -> bool:
         """Whether its numbers can be read: all of them, or those that are there."""
-        return not self.problem and (self.finished or self.outlined)
+        return not self.problem and (self.finished or self.outlined or self.follows or self.stopped)
 
     @property
     def progress(self) -> str:
         """How far it is, in words."""
         if self.problem:
             return "cannot be read"
+        attacked = f"{self.done} of {plural(self.tasks or 0, 'round')} attacked"
+        if self.follows:
+            last = f"{datetime.fromtimestamp(self.changed, UTC):%H:%M:%S} UTC"
+            return f"follows its capture: {attacked}, last at {last}"
+        if self.stopped:
+            return f"was stopped while it followed its capture: {attacked}; run the same command to go on"
         if self.finished:
             return "finished"
         return "not finished" if self.tasks is None else f"{self.done} of {plural(self.tasks, 'task')} finished"
@@ -68,23 +79,28 @@ def run_states(folder: Path) -> list[RunState]:
 def run_state(path: Path) -> RunState:
     """How far a run is. A file that is being written is not there yet, and that is fine."""
     head, problem = _head(path)
-    tasks = head.get("tasks")
+    tasks, follows = head.get("tasks"), head.get("follows")
+    live = isinstance(follows, dict) and follows.get("live") is True
+    again = follows.get("command") if isinstance(follows, dict) and live else None  # it waits for more rounds
+    alive = live and not problem and Run(path).is_claimed(FOLLOW)  # who was killed could not say that it ended
     records = list((path / "records").glob("*.parquet"))
     done = list((path / "tasks").glob("*.json"))
     return RunState(
         name=path.name,
         study=str(head.get("study") or ""),
         dataset=str(head.get("dataset") or ""),
-        command=str(head.get("command") or ""),
+        command=str(again or head.get("command") or ""),
         begun=str(head.get("created") or "").replace("T", " ").replace("+00:00", " UTC"),
         problem=problem,
-        finished=(path / "summary.json").exists(),
+        finished=(path / "summary.json").exists() and not live,
         report=not problem and ((path / "report.html").exists() or (bool(records) and (path / OUTLINE).exists())),
         outlined=(path / OUTLINE).exists(),
         tasks=tasks if isinstance(tasks, int) else None,
         done=len(done),
         cells=len(records),
         changed=max((_changed(file) for file in [*records, *done, *path.glob("*.json")]), default=0.0),
+        follows=alive,
+        stopped=live and not alive,
     )
 
 

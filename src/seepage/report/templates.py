@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from urllib.parse import quote
@@ -18,6 +19,14 @@ _HERE = Path(__file__).parent
 def read(name: str) -> str:
     """A style or a script of this room."""
     return (_HERE / name).read_text(encoding="utf-8").strip()
+
+
+def unbroken_hashes(text: str) -> Markup:
+    """A sentence whose hashes of clients' names stay on one line."""
+    parts = re.split(r"(client-[0-9a-f]{16})", text)
+    return Markup("").join(
+        Markup('<span class="hash">{}</span>').format(p) if n % 2 else p for n, p in enumerate(parts)
+    )
 
 
 def css_string(text: str) -> Markup:
@@ -47,6 +56,7 @@ def templates(folders: tuple[str, ...] = ()) -> Environment:
         "size": words.size,
         "metric": words.metric,
         "css_string": css_string,
+        "hashes": unbroken_hashes,
         "path": lambda text: quote(text, safe=""),
     }
     return environment

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
+from seepage.results.captured_rounds import captured_rounds
 from seepage.results.facts import ColumnFacts
 from seepage.results.property import PropertySummary, property_result
 from seepage.results.rows import RowsSummary, rows_results, tally_results
@@ -60,7 +61,9 @@ def _updates(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) 
     return {
         "cells": [cell for trials, columns in parts for cell in updates_results(trials, columns)],
         "tallies": [cell for trials, columns in parts for cell in totals_results(trials, columns)],
+        "rounds": captured_rounds([each for trials, _ in parts for each in trials]),
         "updates": facts.get("updates", ()),
+        "framework": next(iter(facts.get("framework", ())), None),
         "revealed": revealed,
     }
 

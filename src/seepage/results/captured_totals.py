@@ -17,6 +17,7 @@ from seepage.results.trials import Trials
 
 SAID_PRESENT, SAID_ABSENT, SAID_NOTHING = "said_present", "said_absent", "said_nothing"
 COUNT_WIDTH = "count_width"
+SO_FAR = "present_so_far"  # categories that a round or an earlier one says somebody has
 
 
 class TotalsColumn(Facts):
@@ -94,7 +95,8 @@ def is_totals(trials: Trials) -> bool:
 
 def totals_result(trials: Trials, columns: Sequence[ColumnFacts]) -> CapturedTotals:
     """The entry of a cell."""
-    metrics = {name: trials.interval(Measure(ATTACK, ALL_COLUMNS, name)) for name in trials.metrics()}
+    told = [name for name in trials.metrics() if name != SO_FAR]  # a mean over rounds of what grows says nothing
+    metrics = {name: trials.interval(Measure(ATTACK, ALL_COLUMNS, name)) for name in told}
     return CapturedTotals.model_validate(
         coordinates(trials.cell)
         | envelope(trials)

@@ -54,6 +54,7 @@ from seepage.results.trials import Trials
 
 # 3: files without a seal; 2: three stores, one for each kind of run; 1: files without `variant` and `record`
 STORE_VERSION = 4
+FOLLOW = "follow"  # what a process claims that follows a capture into a run folder
 Head = dict[str, JsonValue]
 
 
@@ -276,6 +277,17 @@ class Run:
                 yield False
                 return
             yield True
+
+    def is_claimed(self, task: str) -> bool:
+        """Whether a process that lives has claimed the task; a claim of our own to find out lasts a moment only."""
+        try:
+            with (self.path / "tasks" / f"{task}.lock").open("rb") as stream:
+                fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except FileNotFoundError:
+            return False
+        return False
 
     def frame(self) -> pl.LazyFrame:
         """All stored numbers, one line each, as a query that reads only what it needs."""

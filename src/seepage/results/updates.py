@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from seepage.results.captured_rounds import CapturedRound
 from seepage.results.captured_totals import CapturedTotals, is_totals, totals_result
 from seepage.results.cells import Coordinate, UpdatesCell, cell_of, coordinates
 from seepage.results.facts import ColumnFacts, Facts
@@ -72,6 +73,13 @@ class UpdatesResult(RowNumbers):
         return self.metrics.get("accuracy") is not None
 
 
+class Framework(Facts):
+    """What ran the federation, as the capture says."""
+
+    name: str
+    version: str = ""
+
+
 class CapturedUpdate(Facts):
     """What a capture says of one update, and what was made of it."""
 
@@ -79,6 +87,9 @@ class CapturedUpdate(Facts):
     round: int
     sent: str
     facts: Annotated[dict[str, str | int | float | bool | None], Field(description="the rules, as they were captured")]
+    norm: Annotated[float | None, Field(description="length of the update: of the gradient or the change")] = None
+    weights: Annotated[int | None, Field(description="entries of the update")] = None
+    first_tensor: Annotated[str, Field(description="the name of the model's first tensor")] = ""
     why_not: Annotated[str, Field(description="why no attack can replay it; empty if one can")] = ""
     warnings: tuple[str, ...] = ()
 
@@ -92,6 +103,10 @@ class UpdatesSummary(Summary):
     tallies: Annotated[
         tuple[CapturedTotals, ...], Field(description="attacks on all rows together: `presence` and `counts`")
     ] = ()
+    rounds: Annotated[
+        tuple[CapturedRound, ...], Field(description="each attack on each captured update, in the order of the rounds")
+    ] = ()
+    framework: Annotated[Framework | None, Field(description="what ran the federation; null if nobody said")] = None
     applicability: tuple[Applicability, ...] = ()
     revealed: Annotated[tuple[RevealedRow, ...], Field(description="only with `--reveal`. Private")] = ()
 

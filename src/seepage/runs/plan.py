@@ -39,7 +39,7 @@ from seepage.studies import SETTINGS, find_study
 from seepage.studies.study import Choice, Study
 
 # Settings that say what is opened, beside the request: the tables of parties, a capture, a truth.
-OPENS = ("tables", "key", "guests", "capture", "truth", "client_rows", "client", "rounds", "statistics")
+OPENS = ("tables", "key", "guests", "capture", "truth", "client_rows", "client", "rounds", "each_round", "statistics")
 
 
 @dataclass(frozen=True, eq=False)

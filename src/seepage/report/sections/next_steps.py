@@ -114,8 +114,10 @@ def _found(summary: Summary, level: Level) -> list[Step]:
             Step("See what a defence is worth here, and what it costs.", "seepage defenses list"),
         ]
     if isinstance(summary, UpdatesSummary):
+        known = [Step("Try the settings under “Which setting to change”, and record again.")] * bool(summary.framework)
         return [
             Step("Do not send these updates as they are to a party that must not see the rows."),
+            *known,
             Step(
                 "Simulate the federation with a table like its own, and see which settings stop this.", "seepage audit"
             ),

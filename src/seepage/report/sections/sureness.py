@@ -15,6 +15,7 @@ from seepage.results.updates import ColumnDoubt, UpdatesResult, UpdatesSummary
 LIMIT = 240  # columns of a setting
 DRAWN = 24  # of them in a plot
 PLOTS = 4
+SETTINGS = 4  # that are shown one by one; a capture of many rounds has hundreds
 LABEL_LENGTH = 34
 
 
@@ -35,6 +36,7 @@ class Sureness:
     simulated: int
     every: tuple[SureSetting, ...]
     table: bool
+    left_out: int = 0
 
 
 def sureness(summary: UpdatesSummary) -> Sureness | None:
@@ -44,8 +46,10 @@ def sureness(summary: UpdatesSummary) -> Sureness | None:
         return None
     names = words.varying([cell.place for cell in known], otherwise=("batch_size", "attack"))
     simulated = [cell.trials for cell in summary.cells if not cell.captured]
-    settings = tuple(_setting(cell, words.label(cell.place, names), place) for place, cell in enumerate(known))
-    return Sureness(max(simulated, default=0), settings, any("the table" in note for note in summary.dataset.notes))
+    shown = enumerate(known[:SETTINGS])
+    settings = tuple(_setting(cell, words.label(cell.place, names), place) for place, cell in shown)
+    table = any("the table" in note for note in summary.dataset.notes)
+    return Sureness(max(simulated, default=0), settings, table, max(len(known) - SETTINGS, 0))
 
 
 def _setting(cell: UpdatesResult, label: str, place: int) -> SureSetting:

@@ -9,6 +9,7 @@ from seepage.report.section import Section
 from seepage.results.captured_totals import CapturedTotals, TotalsColumn
 from seepage.results.updates import UpdatesSummary
 
+SETTINGS = 4  # that are shown one by one; a capture of many rounds has hundreds
 LIMIT = 240  # columns
 
 
@@ -34,6 +35,7 @@ class TotalsSaid:
     """Every setting."""
 
     every: tuple[SaidSetting, ...]
+    left_out: int = 0
 
 
 def totals_said(summary: UpdatesSummary) -> TotalsSaid | None:
@@ -42,7 +44,8 @@ def totals_said(summary: UpdatesSummary) -> TotalsSaid | None:
     if not own:
         return None
     names = words.varying([each.place for each in own], otherwise=("batch_size", "attack"))
-    return TotalsSaid(tuple(_setting(each, summary, words.label(each.place, names)) for each in own))
+    shown = tuple(_setting(each, summary, words.label(each.place, names)) for each in own[:SETTINGS])
+    return TotalsSaid(shown, max(len(own) - SETTINGS, 0))
 
 
 def _setting(result: CapturedTotals, summary: UpdatesSummary, label: str) -> SaidSetting:

@@ -10,19 +10,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 from pydantic import JsonValue
 
-from seepage._core import Outcome, Progress, Streams, under
+from seepage._core import Outcome, Progress, Streams, silent, under
 from seepage.attacks import RowsAttack
-from seepage.captures.reading import SAID
 from seepage.data import Encoder, Schema, Statistics, Table
 from seepage.federation import Truth
 from seepage.metrics import Calibration, Evaluator, Reference, aligned, untold_measures
+from seepage.metrics.resolution import resolution
 from seepage.observation import Claim, Observation, Tally
 from seepage.plans import registry
-from seepage.results import Measure, Record, UpdatesCell
-from seepage.results.updates import CapturedUpdate
+from seepage.results import ALL_COLUMNS, ATTACK, Measure, Record, UpdatesCell
+from seepage.results.captured_totals import SO_FAR
 from seepage.studies.rows.attacking import claims_of
 from seepage.studies.study import Found, Work
-from seepage.studies.updates.checking import doubts_about, reads_backwards
+from seepage.studies.updates.checking import reads_backwards
+from seepage.studies.updates.noting import note_updates
 from seepage.studies.updates.observing import (
     knowledge_of,
     observations_of,
@@ -31,21 +32,24 @@ from seepage.studies.updates.observing import (
     why_not,
 )
 from seepage.studies.updates.settings import UpdatesSettings
-from seepage.studies.updates.simulating import simulate_alike
+from seepage.studies.updates.simulating import drawn, simulate_alike
+from seepage.studies.updates.so_far import LISTING, listed_so_far
 from seepage.studies.updates.source import CapturedUpdates, Case
 
+GUESSED = 10_000  # rows that show what a schema alone tells
 SHOWN = 100  # rows that are revealed of a case, if that is asked for
 
 
 @dataclass(frozen=True)
 class UpdatesChoice:
-    """What is attacked with one model: the whole capture."""
+    """What is attacked with one model: the whole capture, or one round of it."""
 
     model: str
+    round: int | None = None
 
     @property
     def label(self) -> str:
-        return self.model
+        return self.model if self.round is None else f"{self.model}, round {self.round}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +71,8 @@ def run_choice(work: Work) -> Found:
     source, settings = work.source, work.settings
     encoder, learner = parts_of(source, settings)
     found = Found()
-    for number, case in enumerate(source.cases):
+    clients = source.capture.clients
+    for case in source.cases_of(work.choice.round):
         observations = observations_of(source, settings, case, encoder, learner)
         scene = _Scene(
             case=case,
@@ -76,12 +81,12 @@ def run_choice(work: Work) -> Found:
             truth=truth_of(source, settings, encoder),
         )
         found.threat_model = found.threat_model or observations[0].describe()
-        _note_updates(found, source, scene)
+        note_updates(found, source, case, observations, scene.truth)
         for name in settings.attacks:
             cells = cells_of(source, settings, case, name, work.variant)
             found.cells += [(cell, "") for cell in cells]
             if not all(work.sink.has(cell) for cell in cells):
-                _attack(work, scene, name, cells, number)
+                _attack(work, scene, name, cells, clients.index(case.client))
     return found
 
 
@@ -128,6 +133,7 @@ def _attack(work: Work, scene: _Scene, name: str, cells: Sequence[UpdatesCell], 
     label = under(f"{captured.sender}, rounds {captured.rounds}, {name}", work.progress)
     claims = _claims(scene, attack, scene.blocked(name), streams, label)
     seconds = (time.perf_counter() - began) / len(claims)
+    so_far = _so_far(work, scene, attack, name, claims, streams)
     records = []
     for index, (entry, observation, claim) in enumerate(
         zip(scene.case.entries, scene.observations, claims, strict=True)
@@ -145,7 +151,7 @@ def _attack(work: Work, scene: _Scene, name: str, cells: Sequence[UpdatesCell], 
                 outcome=claim.outcome.code,
                 seconds=seconds,
                 note=" ".join(filter(None, (backwards, claim.note))),
-                values=_values(work, scene, claim, calibration, streams.numpy("baselines", index)),
+                values=_values(work, scene, claim, calibration, streams.numpy("baselines", index)) | so_far[index],
             )
         )
     shown = _shown(captured, scene, claims[0], work, number) if settings.reveal else []
@@ -159,6 +165,23 @@ def _claims(scene: _Scene, attack: RowsAttack, blocked: str, streams: Streams, p
         return claims_of(attack, scene.observations, streams, progress)
     # Running statistics differ from round to round, so these cannot be computed together.
     return [claims_of(attack, [each], streams, progress)[0] for each in scene.observations]
+
+
+def _so_far(
+    work: Work, scene: _Scene, attack: RowsAttack, name: str, claims: Sequence[Claim], streams: Streams
+) -> list[dict[Measure, float]]:
+    """For each claim, what it and those of earlier rounds say together."""
+    if name.partition(":")[0] != LISTING or scene.blocked(name):
+        return [{} for _ in claims]
+    before: list[Claim] = []
+    if scene.case.earlier:
+        case = replace(scene.case, entries=scene.case.earlier, earlier=())
+        learner = parts_of(work.source, work.settings)[1]
+        earlier = observations_of(work.source, work.settings, case, scene.encoder, learner)
+        before = _claims(replace(scene, case=case, observations=earlier), attack, "", streams, silent)
+    measure = Measure(ATTACK, ALL_COLUMNS, SO_FAR)
+    counts = listed_so_far([*before, *claims])[len(before) :]
+    return [{} if count is None else {measure: float(count)} for count in counts]
 
 
 def _simulated(work: Work, scene: _Scene, attack: RowsAttack, cell: UpdatesCell, streams: Streams) -> list[Record]:
@@ -196,9 +219,19 @@ def _values(
     schema = work.source.table.schema
     if scene.truth is None:
         return untold_measures(claim, schema, calibration)
-    public: Table = work.source.table if len(work.source.table) else scene.truth.client_rows
-    evaluator = Evaluator(training=Reference.of(public), matching=work.settings.matching)
+    evaluator = Evaluator(training=guessed_from(work.source, scene.truth), matching=work.settings.matching)
     return evaluator(claim, scene.truth, knowledge_of(work.source, work.settings), generator)
+
+
+def guessed_from(source: CapturedUpdates, truth: Truth) -> Reference:
+    """What anybody can guess from without the update: a public table, or what the schema alone tells.
+
+    Never the client's own rows: a guesser who has those knows all that is to be read, and nothing would be a gain.
+    """
+    if len(source.table):
+        return Reference.of(source.table)
+    found = Reference.of(drawn(source.table, GUESSED, np.random.default_rng(0)))
+    return replace(found, resolution=resolution(truth.client_rows))
 
 
 def _shown(cell: UpdatesCell, scene: _Scene, claim: Claim, work: Work, number: int) -> list[dict[str, JsonValue]]:
@@ -247,22 +280,3 @@ def told_totals(tally: Tally, schema: Schema) -> list[dict[str, JsonValue]]:
             said[f"{column.name} = {category}"] = text
         found.append(said)
     return found
-
-
-def _note_updates(found: Found, source: CapturedUpdates, scene: _Scene) -> None:
-    """What the capture says of each update, and what looks wrong about it."""
-    for entry, observation in zip(scene.case.entries, scene.observations, strict=True):
-        doubts = doubts_about(source, entry, observation, scene.truth)
-        for sentence in doubts:
-            warnings.warn(sentence, stacklevel=2)
-        found.note(
-            "updates",
-            CapturedUpdate(
-                client=entry.client,
-                round=entry.round,
-                sent=SAID[entry.kind],
-                facts=entry.facts.model_dump(),
-                why_not=scene.blocked("exact"),
-                warnings=tuple(doubts),
-            ),
-        )

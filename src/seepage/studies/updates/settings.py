@@ -54,6 +54,13 @@ class UpdatesSettings(Settings):
         tuple[Annotated[int, Field(ge=0, le=MOST_ROWS)], ...],
         Option(help="Attack these rounds only, separated by commas; all if not given.", group=MAIN),
     ] = ()
+    each_round: Annotated[
+        bool,
+        Option(
+            help="Every round of a client is a case of its own, with its own simulation: what --follow does.",
+            group=ATTACKS,
+        ),
+    ] = False
     seed: Seed = 0
     reveal: Annotated[
         bool, Option(help="Show the rows that were read (and the true ones) in the report. They are private.")

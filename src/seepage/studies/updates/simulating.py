@@ -18,6 +18,7 @@ from seepage.federation.simulation import attack_point
 from seepage.models import Learner
 from seepage.observation import Exchange, Knowledge, Observation
 
+STEPS = 300  # steps of a number between its ends, at least, where only a schema is known
 OWNED = 200  # rows of an imagined client at least: it scales with the statistics of all its rows
 
 
@@ -54,12 +55,14 @@ def drawn(table: Table, count: int, generator: np.random.Generator) -> Table:
     schema = table.schema
     low, high = ([getattr(column, name) for column in schema.numeric] for name in ("low", "high"))
     numbers = generator.uniform(low, high, size=(count, len(low)))
-    whole = np.array([column.integer for column in schema.numeric], dtype=bool)
+    spans = np.subtract(high, low, dtype=float)
+    fine = 10.0 ** np.floor(np.log10(np.where(spans > 0, spans, 1.0) / STEPS))  # people write a few digits
+    step = np.where([column.integer for column in schema.numeric], 1.0, fine)
     sizes = np.array([len(column.categories) for column in schema.categorical], dtype=np.int64)
     classes = len(schema.target.classes)
     return Table(
         schema,
-        np.where(whole, np.round(numbers), numbers),
+        np.clip(np.round(numbers / step) * step, low, high),
         generator.integers(0, sizes, size=(count, len(sizes))),
         generator.integers(0, classes, size=count) if classes else generator.normal(size=count),
     )

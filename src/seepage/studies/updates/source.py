@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -23,12 +23,18 @@ from seepage.studies.updates.settings import UpdatesSettings
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """Updates of one client by one set of rules: they are attacked together."""
+    """Updates of one client by one set of rules: they are attacked together.
+
+    Args:
+        entries: the updates.
+        earlier: those of the same client and rules in rounds before, which are cases of their own.
+    """
 
     client: str
     protocol: str
     facts: CaptureFacts
     entries: tuple[Entry, ...]
+    earlier: tuple[Entry, ...] = ()
 
     @property
     def rounds(self) -> str:
@@ -56,6 +62,7 @@ class CapturedUpdates:
         client_rows: all rows of the client that audits itself.
         facts: columns for a report.
         preprocessing: what all clients do to their columns, if that was given.
+        each_round: whether every round of a client is a case of its own.
     """
 
     name: str
@@ -68,6 +75,7 @@ class CapturedUpdates:
     notes: tuple[str, ...] = ()
     overview: Overview | None = None
     preprocessing: Preprocessing | None = None
+    each_round: bool = False
 
     @cached_property
     def digest(self) -> str:
@@ -88,16 +96,27 @@ class CapturedUpdates:
         groups: dict[tuple[str, str, str], list[Entry]] = {}
         for entry in self.entries:
             groups.setdefault((entry.client, entry.protocol, entry.facts.model_dump_json()), []).append(entry)
-        return tuple(
+        cases = tuple(
             Case(client=client, protocol=protocol, facts=entries[0].facts, entries=tuple(entries))
             for (client, protocol, _), entries in groups.items()
         )
+        return tuple(part for case in cases for part in _apart(case)) if self.each_round else cases
+
+    def cases_of(self, number: int | None) -> tuple[Case, ...]:
+        """The cases of one round, if they are told apart by rounds; all of them if no round is named."""
+        return tuple(case for case in self.cases if number is None or case.entries[0].round == number)
 
     def describe(self) -> Dataset:
         """What a report says of it: names, kinds and sizes, no values."""
         assert self.facts is not None
         rows = sum(case.facts.rows for case in self.cases)
         return self.facts.model_copy(update={"name": self.name, "rows": rows, "digest": self.digest})
+
+
+def _apart(case: Case) -> list[Case]:
+    """The rounds of a case, each by itself."""
+    every = case.entries
+    return [replace(case, entries=(entry,), earlier=every[:place]) for place, entry in enumerate(every)]
 
 
 def open_capture(request: Request, settings: UpdatesSettings) -> CapturedUpdates:
@@ -110,7 +129,7 @@ def open_capture(request: Request, settings: UpdatesSettings) -> CapturedUpdates
         schema, shared = Schema.read(request.schema_file), as_preprocessing(request.preprocessing)
         schema = schema if shared is None else prepared_schema(schema, shared)
         schema = schema.with_sensitive(request.sensitive)
-        table, name = _no_rows(schema), ""
+        table, name = no_rows(schema), ""
         described = describe_schema(schema)
     else:
         raise InputError(
@@ -131,6 +150,7 @@ def open_capture(request: Request, settings: UpdatesSettings) -> CapturedUpdates
         client_rows=everything,
         facts=described.model_copy(update={"notes": (*described.notes, *notes)}),
         preprocessing=shared,
+        each_round=settings.each_round,
     )
 
 
@@ -138,10 +158,11 @@ def describe_schema(schema: Schema) -> Dataset:
     """Columns for a report, where there is no row."""
     from seepage.data.source import Source
 
-    return Source(name="", table=_no_rows(schema)).describe()
+    return Source(name="", table=no_rows(schema)).describe()
 
 
-def _no_rows(schema: Schema) -> Table:
+def no_rows(schema: Schema) -> Table:
+    """A table of these columns without a row."""
     kind = np.int64 if schema.target.classes else np.float64
     none = np.zeros((0, len(schema.categorical)), dtype=np.int64)
     return Table(schema, np.zeros((0, len(schema.numeric))), none, np.zeros(0, dtype=kind))

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from seepage._core import InputError
-from seepage.attacks.applicability import Setup, findings, what_stops
+from seepage.attacks.applicability import findings, what_stops
 from seepage.data.request import Request
 from seepage.plans import registry
 from seepage.results import UpdatesCell
@@ -21,7 +21,8 @@ from seepage.studies.rows.explain import ranks_of
 from seepage.studies.rows.load import attack_load
 from seepage.studies.strength import with_strength
 from seepage.studies.study import Found, Gathered, Probe, Work
-from seepage.studies.updates.observing import fitted_tensors, knowledge_of, parts_of
+from seepage.studies.updates.counting import setup_of, steps_of
+from seepage.studies.updates.observing import fitted_tensors, parts_of
 from seepage.studies.updates.running import UpdatesChoice, cells_of, run_choice
 from seepage.studies.updates.settings import UpdatesSettings
 from seepage.studies.updates.source import CapturedUpdates, Case, open_capture
@@ -40,13 +41,16 @@ class Updates:
         return open_capture(request, settings)
 
     def choices(self, settings: UpdatesSettings) -> list[UpdatesChoice]:
+        # Rounds that are named are tasks of their own: what is finished of a capture that grows is not attacked again.
+        if settings.each_round and settings.rounds:
+            return [UpdatesChoice(settings.model, number) for number in sorted(settings.rounds)]
         return [UpdatesChoice(settings.model)]
 
     def needs(self, settings: UpdatesSettings, choice: UpdatesChoice) -> list[UpdatesChoice]:
         return []
 
     def matters(self, settings: UpdatesSettings, choice: UpdatesChoice) -> dict[str, Any]:
-        return settings.model_dump(mode="json")
+        return settings.model_dump(mode="json", exclude={"rounds"} if choice.round is not None else None)
 
     def check(self, source: CapturedUpdates, settings: UpdatesSettings, choice: UpdatesChoice) -> None:
         check_model(source, settings, choice.model, study="updates")
@@ -55,8 +59,9 @@ class Updates:
         if settings.labels_known and not source.table.schema.target.classes:
             raise InputError("How the clients scale a number as target is not known, so --labels-known needs classes.")
         _, learner = parts_of(source, settings)
-        for entry in source.entries:
-            fitted_tensors(entry, learner, settings.model)
+        for case in source.cases_of(choice.round):
+            for entry in case.entries:
+                fitted_tensors(entry, learner, settings.model)
 
     def run(self, work: Work) -> Found:
         return run_choice(work)
@@ -66,8 +71,8 @@ class Updates:
         attacks = [registry.make("attack", name, "updates", settings.attack_options) for name in settings.attacks]
         more = 0 if settings.truth else settings.simulations
         loads = [
-            attack_load(attack, shape, case.batch_size, _steps(case), len(case.entries) + more)
-            for case in source.cases
+            attack_load(attack, shape, case.batch_size, steps_of(case), len(case.entries) + more)
+            for case in source.cases_of(choice.round)
             for attack in attacks
         ]
         return Load(
@@ -83,10 +88,10 @@ class Updates:
         raise AssertionError("nothing is trained, so nothing is tried")
 
     def places(self, settings: UpdatesSettings, choice: UpdatesChoice) -> list[tuple[object, ...]]:
-        return [(settings.capture, choice.model, attack) for attack in settings.attacks]
+        return [(settings.capture, choice.model, attack, choice.round or 0) for attack in settings.attacks]
 
     def count(self, settings: UpdatesSettings) -> int:
-        return len(settings.attacks)
+        return len(settings.attacks) * (max(len(settings.rounds), 1) if settings.each_round else 1)
 
     def cells(self, settings: UpdatesSettings, choice: UpdatesChoice) -> int:
         return 2 * len(settings.attacks)
@@ -96,7 +101,7 @@ class Updates:
     ) -> list[tuple[UpdatesCell, str]]:
         return [
             (cell, "")
-            for case in source.cases
+            for case in source.cases_of(choice.round)
             for attack in settings.attacks
             for cell in cells_of(source, settings, case, attack, variant)
         ]
@@ -121,7 +126,7 @@ class Updates:
         entries = {
             _key(entry): entry
             for part in gathered.parts
-            for case in part.source.cases
+            for case in _unlike(part.source.cases)
             for entry in [_applicability(part.source, part.settings, case, part.variant)]
         }
         head = {**gathered.head, "applicability": list(entries.values())}
@@ -134,10 +139,9 @@ class Updates:
         return summary.model_copy(update={"cells": tuple(cells)})
 
 
-def _steps(case: Case) -> int:
-    if case.protocol == "fedsgd":
-        return 1
-    return -(-case.facts.rows // case.batch_size) * case.facts.local_epochs
+def _unlike(cases: Sequence[Case]) -> list[Case]:
+    """Cases that differ in what attacks can read: a capture of many rounds has few of them."""
+    return list({(case.protocol, case.batch_size): case for case in cases}.values())
 
 
 def _key(entry: Applicability | UpdatesResult) -> tuple[object, ...]:
@@ -148,18 +152,7 @@ def _key(entry: Applicability | UpdatesResult) -> tuple[object, ...]:
 def _applicability(source: CapturedUpdates, settings: UpdatesSettings, case: Case, variant: str) -> Applicability:
     """Which attacks can work on such updates, counted from sizes."""
     encoder, learner = parts_of(source, settings)
-    facts = case.facts
-    setup = Setup(
-        learner=learner,
-        layout=encoder.layout,
-        rows=facts.rows,
-        steps=_steps(case),
-        clients=1,
-        defense="none",
-        optimiser="sgd" if facts.optimiser == "sgd" else "adam",
-        weight_decay=facts.weight_decay,
-        hidden_scales=encoder.standardise_onehot and not knowledge_of(source, settings).statistics,
-    )
+    setup = setup_of(source, settings, case, encoder, learner)
     return Applicability(
         dataset=source.name,
         variant=variant,

@@ -1,0 +1,1 @@
+"""Three hospitals that train one net with Flower."""
