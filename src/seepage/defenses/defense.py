@@ -76,6 +76,22 @@ class Defense(Protocol):
         """What is handed over instead of trained models."""
         return models
 
+    def in_message(self, kind: str, values: Tensor, random: torch.Generator) -> Tensor:
+        """Vertical training: what is sent instead of a (rows, width) tensor of this kind (``observation/parties.py``).
+
+        Guests ask it for intermediate results, the host for the gradients of fine-tuning.
+        """
+        return values
+
+    def noise_on(self, kind: str) -> float:
+        """Vertical training: deviation of the noise on each entry of this kind, if it is the same for all."""
+        return 0.0
+
+    @property
+    def smoothing(self) -> float:
+        """Vertical training: share of every label that the host's loss spreads over all classes."""
+        return 0.0
+
     def amend(self, threat: ThreatModel) -> ThreatModel:
         """The threat model of somebody who meets this defence, and knows of it."""
         return threat.model_copy(

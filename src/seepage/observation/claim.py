@@ -26,6 +26,8 @@ class Claim:
         determined: (rows,) which rows are an answer at all, where an attack on a stream cannot tell some yet; None for
             all. The others are claimed as the average row.
         ordered: row i of the claim is row i of the data: the attacker knows whose it is.
+        label_scores: (rows, classes) how much speaks for each class of each row, where an attack reads labels only.
+        columns: (columns, rows) zeros and ones: two-valued columns that were found, whichever they are.
         loss: the attack's own objective at its answer.
         tally: what is claimed of all rows together, by attacks that read no single row.
         note: one sentence, if there is something to say.
@@ -38,6 +40,8 @@ class Claim:
     certified: np.ndarray | None = None
     determined: np.ndarray | None = None
     ordered: bool = False
+    label_scores: np.ndarray | None = None
+    columns: np.ndarray | None = None
     loss: float | None = None
     tally: Tally | None = None
     note: str = ""

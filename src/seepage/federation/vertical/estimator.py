@@ -19,6 +19,7 @@ from torch import Tensor
 
 from seepage._core import InputError, Progress, Streams, silent, unknown_name
 from seepage._core.names import HOST, party_name
+from seepage.defenses import Defense
 from seepage.federation.vertical.channel import Traffic
 from seepage.federation.vertical.columns import Columns
 from seepage.federation.vertical.failures import METHODS, Cache, Failures, Method
@@ -101,6 +102,7 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         folder: str | Path | None = None,
         progress: Progress = silent,
         traffic: Traffic | None = None,
+        defense: Defense | None = None,
     ) -> TabVFLClassifier:
         """Train.
 
@@ -110,6 +112,8 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             y: (rows,) labels, at the host.
             train_rows, validation_rows: which rows; drawn at random if not given.
             folder: save the state here after every epoch, and continue what is there.
+            traffic: counts what crosses.
+            defense: on messages (``seepage defenses list``), for an experiment: a saved model does not keep it.
         """
         if folder is not None and self.seed is None:
             raise InputError("A training that can be continued draws the same again: give it a seed, or no folder.")
@@ -122,7 +126,7 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         train, validation = self._rows(len(labels), train_rows, validation_rows)
         self.columns_ = [Columns.fit(name, frame, train) for name, frame in frames.items()]
         encoded = [each.encode(frames[each.name]) for each in self.columns_]
-        self.federation_ = self._federation(encoded, torch.from_numpy(codes), traffic)
+        self.federation_ = self._federation(encoded, torch.from_numpy(codes), traffic, defense)
         checkpoint = None
         if folder is not None:
             checkpoint = Checkpoint(folder=Path(folder), fingerprint=self._fingerprint(encoded, codes))
@@ -199,7 +203,9 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         model.history_ = History()
         return model
 
-    def _federation(self, encoded: list[Tensor], codes: Tensor, traffic: Traffic | None) -> Federation:
+    def _federation(
+        self, encoded: list[Tensor], codes: Tensor, traffic: Traffic | None, defense: Defense | None = None
+    ) -> Federation:
         if self.failure_method not in METHODS:
             raise unknown_name("failure method", self.failure_method, METHODS)
         method: Method = self.failure_method
@@ -215,10 +221,12 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 hidden=self.hidden,
                 sparsity=self.sparsity,
                 patience=self.patience,
+                smoothing=0.0 if defense is None else defense.smoothing,
             ),
             failures=Failures(probability=self.failure_probability, method=method),
             streams=Streams(secrets.randbits(63) if self.seed is None else self.seed),
             traffic=traffic,
+            defense=defense,
         )
 
     def _latent(self, tables: Tables, absent: Sequence[str]) -> Tensor:

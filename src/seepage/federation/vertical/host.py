@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import torch
@@ -68,7 +68,7 @@ class Host:
         training: Training,
     ) -> None:
         self._top, self._labels, self._channel, self.cache = top, labels, channel, cache
-        self._sparsity = training.sparsity
+        self._sparsity, self._smoothing = training.sparsity, training.smoothing
         self._mapping = mapping
         self.learning = Learning({"top": top.module, "mapping": self._mapping}, training.rate, training.clip)
         self.lost: set[str] = set()  # guests that fell silent in this epoch
@@ -115,7 +115,8 @@ class Host:
         gathered = self._gather(rows, stamp, absent)
         with torch.set_grad_enabled(stamp.training):
             latent, sparsity = self._top.latent(gathered.values)
-            cross = F.cross_entropy(self._mapping(latent), self._labels[rows])
+            smoothing = self._smoothing if stamp.training else 0.0
+            cross = F.cross_entropy(self._mapping(latent), self._labels[rows], label_smoothing=smoothing)
             loss = cross if sparsity is None else cross - self._sparsity * sparsity
         if stamp.training:
             torch.autograd.backward(loss)
@@ -145,6 +146,11 @@ class Host:
         """(rows, classes) from latents."""
         with torch.no_grad():
             mapped: Tensor = self._mapping(latent)
+        return mapped
+
+    def predict(self, values: Sequence[Tensor]) -> Tensor:
+        """(rows, classes) logits from all guests' intermediate results, with the model as it is now."""
+        mapped: Tensor = self._mapping(self._top.latent(values)[0])
         return mapped
 
     def _gather(self, rows: Tensor, stamp: Stamp, absent: Set[str]) -> _Gathered:

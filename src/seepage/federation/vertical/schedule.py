@@ -24,6 +24,7 @@ class Training:
         sparsity: weight of the attention's entropy while fine-tuning.
         patience: epochs without a better validation loss before a phase stops, and the best weights return; 0 trains
             to the end and keeps the last weights.
+        smoothing: share of every label that the loss of fine-tuning spreads over all classes.
     """
 
     pretraining: int = 100
@@ -34,6 +35,7 @@ class Training:
     hidden: float = 0.2
     sparsity: float = 1e-3
     patience: int = 10
+    smoothing: float = 0.0
 
     def __post_init__(self) -> None:
         if self.batch_size < 2:

@@ -19,6 +19,48 @@ Alignment = Literal["psi", "hashes"]
 TRAINING, ABSENT, ALIGNING = "Advanced: training", "Advanced: absent guests", "Advanced: aligning rows"
 ALIGNS = ("alignment", "key_case", "key_spaces", "key_duplicates")
 
+Tables = Annotated[
+    dict[str, str],
+    Option(help="A party's own table, NAME=FILE; once for each party.", group=MAIN, flag="--table"),
+]
+KeyColumns = Annotated[
+    tuple[str, ...],
+    EachOnce,
+    Option(
+        help="With --table: the column that says who a row is; several, separated by commas, say it together.",
+        group=MAIN,
+        flag="--key",
+        one="key",
+    ),
+]
+Guests = Annotated[
+    int | None,
+    Field(ge=1, le=MOST),
+    Option(help="With --data: parties among whom the columns are dealt; 5 if not given.", group=MAIN),
+]
+Designs = Annotated[
+    tuple[str, ...],
+    EachOnce,
+    Option(
+        help="Which part of TabNet is where (see `seepage designs list`), separated by commas.",
+        group=MAIN,
+        flag="--design",
+        one="design",
+        part="design",
+    ),
+]
+Runs = Annotated[int, Field(ge=1, le=MOST), Option(help="Repeats with other splits and seeds.", group=MAIN)]
+Latent = Annotated[int, Field(ge=1, le=MOST), Option(help="Columns of the latent vector.", group=TRAINING)]
+Pretraining = Annotated[int, Field(ge=0, le=MOST), Option(help="Epochs of pretraining at most.", group=TRAINING)]
+Finetuning = Annotated[int, Field(ge=0, le=MOST), Option(help="Epochs of fine-tuning at most.", group=TRAINING)]
+BatchSize = Annotated[int, Field(ge=1, le=MOST), Option(help="Rows of a mini batch.", group=TRAINING)]
+Rate = Annotated[float, Field(gt=0, le=MOST), Option(help="Of Adam.", group=TRAINING)]
+Patience = Annotated[
+    int,
+    Field(ge=0, le=MOST),
+    Option(help="Epochs without progress before a phase stops; 0: to the end.", group=TRAINING),
+]
+
 
 class TrainingSettings(Settings):
     """The settings of vertical training.
@@ -28,20 +70,8 @@ class TrainingSettings(Settings):
     ``runs`` times, with other splits and seeds.
     """
 
-    tables: Annotated[
-        dict[str, str],
-        Option(help="A party's own table, NAME=FILE; once for each party.", group=MAIN, flag="--table"),
-    ] = Field(default_factory=dict)
-    keys: Annotated[
-        tuple[str, ...],
-        EachOnce,
-        Option(
-            help="With --table: the column that says who a row is; several, separated by commas, say it together.",
-            group=MAIN,
-            flag="--key",
-            one="key",
-        ),
-    ] = ()
+    tables: Tables = Field(default_factory=dict)
+    keys: KeyColumns = ()
     alignment: Annotated[
         Alignment,
         Option(
@@ -61,23 +91,9 @@ class TrainingSettings(Settings):
     key_duplicates: Annotated[
         Duplicates, Option(help="A key that a party has twice: refuse, or keep the first row.", group=ALIGNING)
     ] = "refuse"
-    guests: Annotated[
-        int | None,
-        Field(ge=1, le=MOST),
-        Option(help="With --data: parties among whom the columns are dealt; 5 if not given.", group=MAIN),
-    ] = None
-    designs: Annotated[
-        tuple[str, ...],
-        EachOnce,
-        Option(
-            help="Which part of TabNet is where (see `seepage designs list`), separated by commas.",
-            group=MAIN,
-            flag="--design",
-            one="design",
-            part="design",
-        ),
-    ] = ("tabvfl",)
-    runs: Annotated[int, Field(ge=1, le=MOST), Option(help="Repeats with other splits and seeds.", group=MAIN)] = 1
+    guests: Guests = None
+    designs: Designs = ("tabvfl",)
+    runs: Runs = 1
     rows: Annotated[
         int,
         Field(ge=20, le=MOST_ROWS),
@@ -85,25 +101,17 @@ class TrainingSettings(Settings):
     ] = 50_000
     privacy: Annotated[bool, Option(help="Measure what host and guests read of each other.", group=MAIN)] = False
     seed: Seed = 0
-    latent: Annotated[int, Field(ge=1, le=MOST), Option(help="Columns of the latent vector.", group=TRAINING)] = 5
-    pretraining: Annotated[int, Field(ge=0, le=MOST), Option(help="Epochs of pretraining at most.", group=TRAINING)] = (
-        100
-    )
-    finetuning: Annotated[int, Field(ge=0, le=MOST), Option(help="Epochs of fine-tuning at most.", group=TRAINING)] = (
-        100
-    )
+    latent: Latent = 5
+    pretraining: Pretraining = 100
+    finetuning: Finetuning = 100
     phases: Annotated[
         tuple[Phases, ...],
         EachOnce,
         Option(help="both, no pretraining, no fine-tuning; separated by commas.", group=TRAINING),
     ] = ("both",)
-    batch_size: Annotated[int, Field(ge=1, le=MOST), Option(help="Rows of a mini batch.", group=TRAINING)] = 512
-    rate: Annotated[float, Field(gt=0, le=MOST), Option(help="Of Adam.", group=TRAINING)] = 0.02
-    patience: Annotated[
-        int,
-        Field(ge=0, le=MOST),
-        Option(help="Epochs without progress before a phase stops; 0: to the end.", group=TRAINING),
-    ] = 10
+    batch_size: BatchSize = 512
+    rate: Rate = 0.02
+    patience: Patience = 10
     evaluate: Annotated[
         bool, Option(help="Do not judge the latent by six predictors.", group=TRAINING, off="--no-evaluate")
     ] = True

@@ -44,6 +44,7 @@ class PartyTables:
         target: their column.
         notes: how rows were aligned.
         overview: what was made of the columns of one table.
+        host: the party that has the labels; of one table that is dealt, nobody does.
     """
 
     name: str
@@ -52,6 +53,7 @@ class PartyTables:
     target: str
     notes: tuple[str, ...] = ()
     overview: Overview | None = None
+    host: str = ""
 
     @cached_property
     def digest(self) -> str:
@@ -140,7 +142,7 @@ def _aligned(settings: TrainingSettings, target: str | None) -> PartyTables:
     if labels.null_count():
         raise InputError(f"The target {target!r} is empty in {labels.null_count()} of the aligned rows.")
     others = {name: frame.drop([*keys, target], strict=False) for name, frame in frames.items()}
-    return PartyTables("-".join(frames), others, labels.to_numpy(), target, tuple(alignment.describe()))
+    return PartyTables("-".join(frames), others, labels.to_numpy(), target, tuple(alignment.describe()), host=host)
 
 
 def _alignment(settings: TrainingSettings, frames: Mapping[str, pl.DataFrame], host: str) -> Alignment:

@@ -1,0 +1,111 @@
+"""Everything that can change a number of the study of parties."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from seepage._core import InputError
+from seepage._core.names import party_name
+from seepage._core.option import MAIN, Option
+from seepage.plans.options import MOST, MOST_ROWS, Settings
+from seepage.studies.common import ATTACKS, Attacks, Defenses, Seed
+from seepage.studies.training.settings import (
+    BatchSize,
+    Designs,
+    Finetuning,
+    Guests,
+    KeyColumns,
+    Latent,
+    Patience,
+    Pretraining,
+    Rate,
+    Runs,
+    Tables,
+    TrainingSettings,
+)
+
+# Those that need no weights of another party.
+USUAL = (
+    "as_sent",
+    "known_rows",
+    "zeros_and_ones",
+    "gradient_norm",
+    "gradient_direction",
+    "gradient_clusters",
+    "model_completion",
+    "gradient_completion",
+)
+
+
+class PartiesSettings(Settings):
+    """The settings of an audit of parties.
+
+    Several parties train one model over their columns; every message that crosses is recorded. The host, which has the
+    labels and the columns of the first party (or those of the party that has the target), reads the columns of the
+    others in what it was sent; the others read its labels. Every combination of design, defence and attack is tested
+    in ``runs`` trainings with other splits and seeds.
+    """
+
+    tables: Tables = Field(default_factory=dict)
+    keys: KeyColumns = ()
+    guests: Guests = None
+    designs: Designs = ("tabvfl",)
+    defenses: Defenses = ("none",)
+    attacks: Attacks = USUAL
+    runs: Runs = 3
+    known_rows: Annotated[
+        int | None,
+        Field(ge=2, le=MOST),
+        Option(
+            help="Rows of a guest that the host knows anyway; one more than it has encoded columns if not given.",
+            group=ATTACKS,
+        ),
+    ] = None
+    known_labels: Annotated[
+        int, Field(ge=1, le=MOST), Option(help="Labels of each class that a guest knows anyway.", group=ATTACKS)
+    ] = 10
+    predictions: Annotated[
+        int,
+        Field(ge=1, le=100),
+        Option(help="How often every row is predicted after training; fresh noise averages out.", group=ATTACKS),
+    ] = 4
+    rows: Annotated[
+        int,
+        Field(ge=60, le=MOST_ROWS),
+        Option(help="Rows at most, drawn with the classes in proportion.", group=MAIN),
+    ] = 4000
+    seed: Seed = 0
+    latent: Latent = 5
+    pretraining: Pretraining = 3
+    finetuning: Finetuning = 10
+    batch_size: BatchSize = 256
+    rate: Rate = 0.02
+    patience: Patience = 0
+
+    def belongs(self) -> None:
+        """Options that would have no effect are mistakes."""
+        for name in self.tables:
+            party_name(name)
+        if self.tables and not self.keys:
+            raise InputError("The parties' tables need --key, the column that says who a row is, and --target.")
+        if self.tables and self.guests is not None:
+            raise InputError("With the parties' own tables (--table) each party is a guest; leave --guests out.")
+        if not self.tables and self.keys:
+            raise InputError("The key belongs to the parties' own tables (--table NAME=FILE).")
+        if self.parties < 2:
+            raise InputError("There is 1 party; what parties read of each other needs at least 2.")
+
+    @property
+    def parties(self) -> int:
+        """How many have columns; the host is one of them."""
+        return len(self.tables) or self.guests or 2
+
+    @property
+    def training(self) -> TrainingSettings:
+        """How the parties train."""
+        shared = ("rows", "seed", "latent", "pretraining", "finetuning", "batch_size", "rate", "patience")
+        own = {name: getattr(self, name) for name in shared}
+        whose = {"tables": self.tables, "keys": self.keys} if self.tables else {"guests": self.parties}
+        return TrainingSettings.model_validate(own | whose)
