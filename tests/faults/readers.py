@@ -124,6 +124,7 @@ OTHER_PLANS: tuple[dict[str, Any], ...] = (
     {"study": "property", "data": "clinic", "property": "sex == 'female'", "classes": [2, 4], "hierarchies": ["2x2"]},
     {"study": "vertical", "data": "clinic", "people": 50, "watch": [5, 10], "moving": True, "optimiser": "adam"},
     {"study": "updates", "capture": "x", "rounds": [1, 2], "simulations": 2, "statistics": "table", "truth": "t.csv"},
+    {"study": "parties", "data": "clinic", "guests": 3, "defenses": ["none", "dp_gradients:2"], "known_labels": 5},
     {"study": "training", "guests": 2, "tables": {"a": "x.csv"}, "key": "id", "failures": [0.0, 0.2]},
 )
 

@@ -50,6 +50,18 @@ SMALL: dict[str, dict[str, Any]] = {
         "evaluate": False,
         "privacy": False,
     },
+    "parties": {
+        "guests": 2,
+        "rows": 60,
+        "attacks": ["known_rows", "gradient_norm"],
+        "known_labels": 2,
+        "latent": 2,
+        "pretraining": 0,
+        "finetuning": 1,
+        "batch_size": 32,
+        "predictions": 1,
+        "runs": 1,
+    },
     "updates": {"attacks": ["inverting_gradients:steps=2"], "simulations": 1, "reveal": True},
 }
 

@@ -16,6 +16,7 @@ from seepage.results import (
     Cell,
     Interval,
     Measure,
+    PartiesCell,
     PropertyCell,
     Record,
     RowsCell,
@@ -26,6 +27,7 @@ from seepage.results import (
     VerticalCell,
 )
 from seepage.results.facts import ColumnFacts, Dataset, LeftOut, ThreatModel
+from seepage.results.parties import PartiesSummary, parties_result
 from seepage.results.property import (
     EPOCHS,
     NAMED,
@@ -379,6 +381,62 @@ def a_training_summary(records: Sequence[Record] | None = None, **changes: objec
     return TrainingSummary.model_validate(head_of() | own | changes)
 
 
+def a_parties_cell(**changes: object) -> PartiesCell:
+    """One attack of one party."""
+    usual: dict[str, object] = {
+        "dataset": "clinic", "design": "tabvfl", "guests": 2, "reads": "columns", "attack": "known_rows"
+    }  # fmt: skip
+    return PartiesCell(**(usual | changes))  # type: ignore[arg-type]
+
+
+def parties_records(
+    cell: PartiesCell, read: float, alone: float, guess: float, *, runs: int = 3, epsilon: float | None = None
+) -> list[Record]:
+    """Several runs of an attack."""
+    full = 1.0 if cell.reads == "columns" else 2.0
+    records = []
+    for repeat in range(runs):
+        lift = 0.004 * repeat
+        values = {
+            (ATTACK, "read"): read + lift, ("alone", "read"): alone, ("guess", "read"): guess,
+            (ATTACK, "gain"): full * (read + lift - max(alone, guess)),
+            (MODEL, "f1"): 0.9 + lift, (MODEL, "macro_f1"): 0.7 + lift, (MODEL, "roc_auc"): 0.8 + lift,
+        }  # fmt: skip
+        if epsilon is not None:
+            values[MODEL, "epsilon"] = epsilon
+        records.append(
+            Record(
+                cell=cell, repeat=repeat, rows=400, outcome="ok", seconds=2.0,
+                values={Measure(source, "", metric): value for (source, metric), value in values.items()},
+            )
+        )  # fmt: skip
+    return records
+
+
+def usual_party_attacks() -> list[Record]:
+    """A host and a guest, without and behind a defence."""
+    labels: dict[str, object] = {"reads": "labels", "attack": "gradient_completion"}
+    private: dict[str, object] = {"defense": "dp_gradients:noise=2"}
+    return [
+        *parties_records(a_parties_cell(), 0.98, 0.7, 0.6),
+        *parties_records(a_parties_cell(**labels), 0.95, 0.6, 0.5),
+        *parties_records(a_parties_cell(**private), 0.98, 0.7, 0.6, epsilon=42.0),
+        *parties_records(a_parties_cell(**labels | private), 0.5, 0.6, 0.5, epsilon=42.0),
+    ]
+
+
+def a_parties_summary(records: Sequence[Record] | None = None, **changes: object) -> PartiesSummary:
+    """A summary of the study of parties."""
+    every = usual_party_attacks() if records is None else records
+    own: dict[str, object] = {
+        "cells": [parties_result(trials).model_copy(update={"strongest": ()}) for trials in trials_of(every)],
+        "command": "seepage audit parties --data clinic --guests 2",
+        "settings": {"seed": 7, "guests": 2, "tables": {}},
+        "dataset": a_dataset(task="classification"),
+    }
+    return PartiesSummary.model_validate(head_of() | own | changes)
+
+
 def an_updates_cell(**changes: object) -> UpdatesCell:
     """Captured updates of one client."""
     usual: dict[str, object] = {
@@ -430,6 +488,7 @@ def every_study() -> Mapping[str, Summary]:
         "vertical": a_vertical_summary(),
         "property": a_property_summary(),
         "training": a_training_summary(),
+        "parties": a_parties_summary(),
         "updates": an_updates_summary(),
     }
 

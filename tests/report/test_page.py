@@ -19,6 +19,7 @@ from tests.report.example import (
     Reader,
     a_cell,
     a_dataset,
+    a_parties_summary,
     a_property_cell,
     a_property_summary,
     a_summary,
@@ -48,6 +49,7 @@ SECTIONS = {
     "outcomes not_tested repeat",
     "training": "training_verdict next_steps parties_read quality ablations absences crossing training_cost curves "
     "threat_model outcomes not_tested repeat",
+    "parties": "parties_verdict next_steps party_attacks party_defences threat_model outcomes not_tested repeat",
     "updates": "untold_verdict next_steps captured sureness threat_model outcomes not_tested repeat",
 }
 every = pytest.mark.parametrize("study", STUDIES)
@@ -213,6 +215,7 @@ EMPTY = {
     "vertical": a_vertical_summary([]),
     "property": a_property_summary([], models=()),
     "training": a_training_summary([]),
+    "parties": a_parties_summary([]),
 }
 
 

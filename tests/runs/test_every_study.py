@@ -64,10 +64,24 @@ PLANS: dict[str, dict[str, Any]] = {
         "evaluate": False,
         "privacy": True,
     },
+    "parties": {
+        "guests": 2,
+        "rows": 80,
+        "designs": ["tabvfl", "local_encoders"],
+        "defenses": ["dp_gradients"],
+        "attacks": ["known_rows", "gradient_completion"],
+        "known_labels": 3,
+        "latent": 2,
+        "pretraining": 0,
+        "finetuning": 1,
+        "batch_size": 16,
+        "predictions": 1,
+        "runs": 2,
+    },
     "updates": {"attacks": ["inverting_gradients:steps=2"], "simulations": 2, "grid": {"seed": [0, 1]}},
 }
 JUDGED = {study: ["--max-emr", "1"] for study in ("rows", "vertical", "updates")} | {"property": ["--max-gain", "1"]}
-JUDGED["training"] = JUDGED["property"]
+JUDGED["training"] = JUDGED["parties"] = JUDGED["property"]
 
 
 @pytest.fixture(scope="module")

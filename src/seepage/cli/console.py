@@ -171,6 +171,7 @@ _TRIAL = {
     "rows": ("attacked batch", "attacked batches"),
     "vertical": ("recovery", "recoveries"),
     "training": ("run",),
+    "parties": ("run",),
     "updates": ("update",),
     "property": ("model",),
 }

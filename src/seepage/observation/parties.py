@@ -94,7 +94,7 @@ class HostScene:
         knows = [
             f"The host: the labels, {self.own.shape[1]} encoded columns of its own, and names, types and categories of "
             "the guests' columns.",
-            f"The host, for `known_rows`: {len(self.known_rows)} rows of a guest.",
+            "The host, for `known_rows`: some rows of a guest.",
         ]
         if self.released is not None:
             knows.append(
@@ -145,7 +145,7 @@ class GuestScene:
             sees=(f"A guest, of the host: {_kinds(seen)}.",),
             knows=(
                 "A guest: its own columns and weights, and how frequent the classes are.",
-                f"A guest, for `model_completion` and `gradient_completion`: {len(self.known_rows)} labels.",
+                "A guest, for `model_completion` and `gradient_completion`: some labels of every class.",
             ),
             does_not_know=("A guest: the other labels, and the host's weights.",),
         )

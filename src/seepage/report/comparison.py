@@ -22,6 +22,12 @@ _NAMES = {
         "gain": "cells read by the host beyond guessing",
     },
 }
+_NAMES["parties"] = {
+    "read": "what the attack reads",
+    "alone": "the attacker alone",
+    "gain": "read beyond the attacker alone and guessing",
+    "f1": "F1 of the model",
+}
 _SHARES = {"accuracy", "exact", "emr", "gain"}
 
 

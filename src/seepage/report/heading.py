@@ -13,6 +13,7 @@ _TITLES = {
     "vertical": "Leakage audit of {}, vertical learning",
     "property": "Property inference on {}",
     "training": "Vertical training of {}",
+    "parties": "What parties read of each other: {}",
     "updates": "Leakage audit of the captured updates {}",
 }
 

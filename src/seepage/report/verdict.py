@@ -19,6 +19,7 @@ TRIALS = {
     "vertical": ("attack", "attacks"),
     "updates": ("attack", "attacks"),
     "property": ("reading", "readings"),
+    "parties": ("attack", "attacks"),
     "training": ("training", "trainings"),
 }
 

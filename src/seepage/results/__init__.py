@@ -4,6 +4,7 @@ from seepage.results.buckets import BUCKETS, Bucket, Kind, places
 from seepage.results.cells import (
     CELLS,
     Cell,
+    PartiesCell,
     PropertyCell,
     RowsCell,
     TrainingCell,
@@ -46,6 +47,7 @@ __all__ = [
     "Kind",
     "MatchingName",
     "Measure",
+    "PartiesCell",
     "PropertyCell",
     "Record",
     "RowsCell",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from pydantic import JsonValue
 
 from seepage.results.captured_rounds import captured_rounds
 from seepage.results.facts import ColumnFacts
+from seepage.results.parties import PartiesSummary, parties_result
 from seepage.results.property import PropertySummary, property_result
 from seepage.results.rows import RowsSummary, rows_results, tally_results
 from seepage.results.summary import Summary
@@ -77,13 +78,20 @@ def _property(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed)
 
 
 def _training(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) -> dict[str, object]:
-    results = []
+    return {"cells": [training_result(trials) for trials in _repeats_together(parts)]}
+
+
+def _parties(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) -> dict[str, object]:
+    return {"cells": [parties_result(trials) for trials in _repeats_together(parts)]}
+
+
+def _repeats_together(parts: Sequence[TrialsOf]) -> Iterator[Trials]:
+    """The trials of each cell; repeats are stored apart."""
     for every, _ in parts:
         cells: dict[str, list[Trials]] = {}
-        for trials in every:  # repeats are stored apart
+        for trials in every:
             cells.setdefault(trials.cell.id, []).append(trials)
-        results += [training_result(Trials.together(group)) for group in cells.values()]
-    return {"cells": results}
+        yield from (Trials.together(group) for group in cells.values())
 
 
 _FIELDS: dict[type[Summary], Callable[[Sequence[TrialsOf], FactsByKind, Revealed], dict[str, object]]] = {
@@ -91,5 +99,6 @@ _FIELDS: dict[type[Summary], Callable[[Sequence[TrialsOf], FactsByKind, Revealed
     VerticalSummary: _vertical,
     PropertySummary: _property,
     TrainingSummary: _training,
+    PartiesSummary: _parties,
     UpdatesSummary: _updates,
 }

@@ -128,6 +128,24 @@ class TrainingCell:
 
 
 @dataclass(frozen=True, kw_only=True, order=True)
+class PartiesCell:
+    """One attack of one party on another in vertical training; its repeats are trials with other splits and seeds."""
+
+    study: ClassVar[str] = "parties"
+    dataset: str
+    design: str
+    guests: int
+    reads: str  # columns or labels
+    attack: str
+    defense: str = "none"
+    variant: str = ""
+
+    @property
+    def id(self) -> str:
+        return _short(self)
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
 class UpdatesCell:
     """Captured updates of one client, or simulated ones of the same shape, attacked by one attack."""
 
@@ -147,10 +165,12 @@ class UpdatesCell:
         return _short(self)
 
 
-CELLS: dict[str, type[RowsCell] | type[VerticalCell] | type[PropertyCell] | type[TrainingCell] | type[UpdatesCell]] = {
+AnyCell = RowsCell | VerticalCell | PropertyCell | TrainingCell | PartiesCell | UpdatesCell
+CELLS: dict[str, type[AnyCell]] = {
     "rows": RowsCell,
     "vertical": VerticalCell,
     "property": PropertyCell,
     "training": TrainingCell,
+    "parties": PartiesCell,
     "updates": UpdatesCell,
 }

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from seepage._core import InputError
 from seepage._core.files import unsealed
 from seepage.results.outline import partial_summary
+from seepage.results.parties import PartiesSummary
 from seepage.results.property import PropertySummary
 from seepage.results.rows import RowsSummary
 from seepage.results.store import STORE_VERSION, Run
@@ -24,6 +25,7 @@ SUMMARIES: dict[str, type[Summary]] = {
     "property": PropertySummary,
     "vertical": VerticalSummary,
     "training": TrainingSummary,
+    "parties": PartiesSummary,
     "updates": UpdatesSummary,
 }
 

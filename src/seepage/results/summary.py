@@ -1,8 +1,9 @@
 """The result of a run: what ``summary.json`` holds, and what gate, compare, export, serve and report read.
 
 One envelope for all studies (:class:`Summary`, :class:`Result`); the numbers differ, and each study's are in a file of
-their own (``rows.py``, ``vertical.py``, ``property.py``, ``training.py``). ``docs/reference/summary.md`` is generated
-from these classes. ``SCHEMA_VERSION`` rises when a field changes its meaning.
+their own (``rows.py``, ``vertical.py``, ``property.py``, ``training.py``, ``parties.py``). The page
+``docs/reference/summary.md`` is generated from these classes. ``SCHEMA_VERSION`` rises when a field changes its
+meaning.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ HEADLINE = {
     "vertical": ("accuracy", "exact", "emr"),
     "property": ("accuracy", "mse"),
     "training": ("f1", "f1_published", "roc_auc", "gain"),
+    "parties": ("read", "alone", "gain", "f1"),
     "updates": ("accuracy", "exact", "emr", "certified", "expected"),
 }
 

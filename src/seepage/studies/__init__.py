@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from seepage._core import unknown_name
 from seepage.plans.options import Settings
+from seepage.studies.parties.settings import PartiesSettings
 from seepage.studies.property.settings import PropertySettings
 from seepage.studies.rows.settings import RowsSettings
 from seepage.studies.training.settings import TrainingSettings
@@ -23,6 +24,7 @@ SETTINGS: Mapping[str, type[Settings]] = {
     "property": PropertySettings,
     "vertical": VerticalSettings,
     "training": TrainingSettings,
+    "parties": PartiesSettings,
     "updates": UpdatesSettings,
 }
 

@@ -5,10 +5,11 @@ from seepage.plans.parts.attacks import ATTACKS
 from seepage.plans.parts.defenses import DEFENSES
 from seepage.plans.parts.learning import CRITERIA, OPTIMISERS, SERVERS
 from seepage.plans.parts.models import MODELS
+from seepage.plans.parts.party_attacks import PARTIES
 from seepage.plans.parts.readers import DESIGNS, LOSSES, READERS
 
 PARTS: dict[str, tuple[Part, ...]] = {
-    "attack": ATTACKS,
+    "attack": (*ATTACKS, *PARTIES),
     "defence": DEFENSES,
     "model": MODELS,
     "criterion": CRITERIA,

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from seepage.defenses import (
     DPSGD,
     Balanced,
     Epochs,
     FakeGradients,
     GaussianNoise,
+    GradientClipping,
+    GradientNoise,
     HiddenIds,
+    IntermediateNoise,
+    LabelSmoothing,
+    PrivateMessages,
     Quantisation,
     RemappedIds,
     TopK,
@@ -19,9 +26,16 @@ from seepage.plans.part import Part
 
 _UPDATES = ("rows", "vertical")
 _CAFE = "Jin et al., CAFE: Catastrophic Data Leakage in Vertical Federated Learning, NeurIPS 2021"
+_LI = "Li et al., Label leakage and protection in two-party split learning, ICLR 2022"
+_BALLE = "Dwork and Roth, 2014; Balle and Wang, Improving the Gaussian Mechanism, ICML 2018"
 
 DEFENSES = (
-    Part(name="none", make=Undefended, works_on=("rows", "vertical", "property"), about="Everything is sent as it is."),
+    Part(
+        name="none",
+        make=Undefended,
+        works_on=("rows", "vertical", "property", "parties"),
+        about="Everything is sent as it is.",
+    ),
     Part(
         name="gaussian_noise",
         make=GaussianNoise,
@@ -96,5 +110,50 @@ DEFENSES = (
         works_on=("property",),
         about="The owner trains on a part of its rows, drawn so that the property's share in it is always the same.",
         main="share",
+    ),
+    Part(
+        name="intermediate_noise",
+        make=IntermediateNoise,
+        works_on=("parties",),
+        about="Guests add noise of this deviation to their intermediate results; no guarantee by itself.",
+        main="deviation",
+    ),
+    Part(
+        name="gradient_noise",
+        make=GradientNoise,
+        works_on=("parties",),
+        about="The host adds noise to gradients, in units of their root mean square; no guarantee by itself.",
+        paper=_LI,
+        main="deviation",
+    ),
+    Part(
+        name="gradient_clipping",
+        make=GradientClipping,
+        works_on=("parties",),
+        about="The host shortens the gradient of every row to this norm; no guarantee.",
+        main="norm",
+    ),
+    Part(
+        name="label_smoothing",
+        make=LabelSmoothing,
+        works_on=("parties",),
+        about="The host's loss spreads this share of every label over all classes; no guarantee.",
+        main="share",
+    ),
+    Part(
+        name="dp_intermediates",
+        make=PrivateMessages,
+        works_on=("parties",),
+        about="Guests clip every row's intermediate results and add noise; epsilon of a row's own lines only.",
+        paper=_BALLE,
+        main="noise",
+    ),
+    Part(
+        name="dp_gradients",
+        make=partial(PrivateMessages, kind="gradients", clip=0.01),
+        works_on=("parties",),
+        about="The host clips every row's gradient and adds noise; epsilon of a row's own lines only.",
+        paper=_BALLE,
+        main="noise",
     ),
 )

@@ -47,6 +47,12 @@ LOSSES = tuple(
     for name in LOSS_CLASSES
 )
 DESIGNS = tuple(
-    Part(name=name, make=partial(str, name), works_on=("training",), about=_DESIGNS[name][0], paper=_DESIGNS[name][1])
+    Part(
+        name=name,
+        make=partial(str, name),
+        works_on=("training",) if name == "central" else ("training", "parties"),
+        about=_DESIGNS[name][0],
+        paper=_DESIGNS[name][1],
+    )
     for name in DESIGN_MAKERS
 )

@@ -10,12 +10,14 @@ from seepage._core import Outcome
 from seepage.report.leaks import leaks_of
 from seepage.report.level import Level
 from seepage.report.section import Section
+from seepage.report.sections.parties_verdict import verdict as parties_verdict
 from seepage.report.sections.property_verdict import verdict as property_verdict
 from seepage.report.sections.training_verdict import verdict as training_verdict
 from seepage.report.sections.untold_verdict import untold_verdict
 from seepage.report.sections.verdict import verdict as rows_verdict
 from seepage.report.settings import values_of
 from seepage.report.worth import worthless
+from seepage.results.parties import PartiesSummary
 from seepage.results.property import PropertySummary
 from seepage.results.rows import RowsSummary
 from seepage.results.summary import Summary
@@ -56,6 +58,8 @@ def _level(summary: Summary) -> Level:
         return property_verdict(summary).level
     if isinstance(summary, TrainingSummary):
         return training_verdict(summary).level
+    if isinstance(summary, PartiesSummary):
+        return parties_verdict(summary).level
     if isinstance(summary, UpdatesSummary) and (untold := untold_verdict(summary)):
         return untold.level
     assert isinstance(summary, RowsSummary | VerticalSummary | UpdatesSummary)
@@ -108,6 +112,11 @@ def _found(summary: Summary, level: Level) -> list[Step]:
         return [Step(stronger, listed)]
     if isinstance(summary, TrainingSummary):
         return [Step("Do not call the messages private: settle by contract who may hold them, or do not send them.")]
+    if isinstance(summary, PartiesSummary):
+        return [
+            Step("Do not call the messages private: settle by contract who may hold them, or do not send them."),
+            Step("See what a defence on messages leaves here, and what it costs.", _with_message_defences(summary)),
+        ]
     if isinstance(summary, PropertySummary):
         return [
             Step("Do not hand out models whose owners' shares are secret, or balance the rows they are trained on."),
@@ -137,6 +146,13 @@ def _with_defences(summary: Summary) -> str:
     if not summary.command or "--plan" in summary.command:
         return "seepage defenses list"
     return f"{summary.command} --defense none,dp_sgd:noise=1"
+
+
+def _with_message_defences(summary: Summary) -> str:
+    """The same audit with defences on messages beside none."""
+    if not summary.command or "--plan" in summary.command or "--defense" in summary.command:
+        return "seepage defenses list"
+    return f"{summary.command} --defense none,dp_intermediates,dp_gradients"
 
 
 def _limit(summary: Summary) -> list[Step]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from seepage._core import NotApplicable
 from seepage.metrics import binary_found, columns_read
 from seepage.metrics.label_scores import GUESSED, label_auc
 from seepage.observation import Claim
@@ -62,6 +63,8 @@ def labels_score(claim: Claim, alone: Claim, seen: Watched, scene: GuestScene) -
     trained = np.zeros(scene.rows, dtype=bool)
     trained[seen.parties.train] = True
     told &= trained
+    if len(np.unique(seen.codes[told])) < 2:
+        raise NotApplicable("All labels that a guest does not know are of one class, so there is nothing to read.")
     without = label_auc(alone.label_scores[told], seen.codes[told]) if alone.label_scores is not None else GUESSED
     return Score(label_auc(claim.label_scores[told], seen.codes[told]), without, GUESSED, 2.0)
 

@@ -37,6 +37,7 @@ USUAL = (
     "model_completion",
     "gradient_completion",
 )
+WITH_WEIGHTS = ("equality_solving", "generative_regression")
 
 
 class PartiesSettings(Settings):
@@ -101,6 +102,11 @@ class PartiesSettings(Settings):
     def parties(self) -> int:
         """How many have columns; the host is one of them."""
         return len(self.tables) or self.guests or 2
+
+    @property
+    def handed_over(self) -> bool:
+        """Whether an attack needs the trained model of all parties."""
+        return any(spec.partition(":")[0] in WITH_WEIGHTS for spec in self.attacks)
 
     @property
     def training(self) -> TrainingSettings:

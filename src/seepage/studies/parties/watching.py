@@ -106,7 +106,7 @@ def host_scene(seen: Watched, guest: str, defense: Defense, settings: PartiesSet
         known_rows=known,
         known_x=x[known],
         noise=defense.noise_on(INTERMEDIATE),
-        released=_released(seen, guest),
+        released=_released(seen, guest) if settings.handed_over else None,
     )
 
 
