@@ -77,7 +77,7 @@ def test_the_table_names_what_differs(folder: Path) -> None:
         (["audit", "--people", "3"], "The option --people belongs to the study vertical: seepage audit vertical"),
         (["audit", "--property", "x"], "belongs to the study property: seepage audit property"),
         (["audit", "--loss", "banana"], "Unknown criterion 'banana'"),
-        (["audit", "--design", "tabvfl"], "belongs to the study training: seepage train"),
+        (["audit", "--design", "tabvfl"], "belongs to the studies training and parties: seepage train"),
         (["audit", "vertical", "--clients", "3"], "belongs to the study rows: seepage audit --clients"),
         (["audit", "property", "--model", "mlp"], "belongs to the studies rows and vertical"),
         (["train", "--reveal"], "belongs to the studies rows and vertical"),

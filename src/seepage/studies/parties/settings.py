@@ -12,16 +12,15 @@ from seepage._core.option import MAIN, Option
 from seepage.plans.options import MOST, MOST_ROWS, Settings
 from seepage.studies.common import ATTACKS, Attacks, Defenses, Seed
 from seepage.studies.training.settings import (
+    TRAINING,
     BatchSize,
     Designs,
     Finetuning,
-    Guests,
     KeyColumns,
     Latent,
     Patience,
     Pretraining,
     Rate,
-    Runs,
     Tables,
     TrainingSettings,
 )
@@ -51,11 +50,18 @@ class PartiesSettings(Settings):
 
     tables: Tables = Field(default_factory=dict)
     keys: KeyColumns = ()
-    guests: Guests = None
+    guests: Annotated[
+        int | None,
+        Field(ge=1, le=MOST),
+        Option(
+            help="With --data: parties among whom the columns are dealt, the first of them the host; 2 if not given.",
+            group=MAIN,
+        ),
+    ] = None
     designs: Designs = ("tabvfl",)
     defenses: Defenses = ("none",)
     attacks: Attacks = USUAL
-    runs: Runs = 3
+    runs: Annotated[int, Field(ge=1, le=MOST), Option(help="Repeats with other splits and seeds.", group=TRAINING)] = 3
     known_rows: Annotated[
         int | None,
         Field(ge=2, le=MOST),
@@ -75,7 +81,7 @@ class PartiesSettings(Settings):
     rows: Annotated[
         int,
         Field(ge=60, le=MOST_ROWS),
-        Option(help="Rows at most, drawn with the classes in proportion.", group=MAIN),
+        Option(help="Rows at most, drawn with the classes in proportion.", group=TRAINING),
     ] = 4000
     seed: Seed = 0
     latent: Latent = 5

@@ -33,11 +33,6 @@ KeyColumns = Annotated[
         one="key",
     ),
 ]
-Guests = Annotated[
-    int | None,
-    Field(ge=1, le=MOST),
-    Option(help="With --data: parties among whom the columns are dealt; 5 if not given.", group=MAIN),
-]
 Designs = Annotated[
     tuple[str, ...],
     EachOnce,
@@ -49,7 +44,6 @@ Designs = Annotated[
         part="design",
     ),
 ]
-Runs = Annotated[int, Field(ge=1, le=MOST), Option(help="Repeats with other splits and seeds.", group=MAIN)]
 Latent = Annotated[int, Field(ge=1, le=MOST), Option(help="Columns of the latent vector.", group=TRAINING)]
 Pretraining = Annotated[int, Field(ge=0, le=MOST), Option(help="Epochs of pretraining at most.", group=TRAINING)]
 Finetuning = Annotated[int, Field(ge=0, le=MOST), Option(help="Epochs of fine-tuning at most.", group=TRAINING)]
@@ -91,9 +85,13 @@ class TrainingSettings(Settings):
     key_duplicates: Annotated[
         Duplicates, Option(help="A key that a party has twice: refuse, or keep the first row.", group=ALIGNING)
     ] = "refuse"
-    guests: Guests = None
+    guests: Annotated[
+        int | None,
+        Field(ge=1, le=MOST),
+        Option(help="With --data: parties among whom the columns are dealt; 5 if not given.", group=MAIN),
+    ] = None
     designs: Designs = ("tabvfl",)
-    runs: Runs = 1
+    runs: Annotated[int, Field(ge=1, le=MOST), Option(help="Repeats with other splits and seeds.", group=MAIN)] = 1
     rows: Annotated[
         int,
         Field(ge=20, le=MOST_ROWS),
