@@ -32,7 +32,7 @@ class GradientClipping(Defense):
         tensor([[3., 4.]])
     """
 
-    norm: float = 0.1
+    norm: float = 0.05
 
     def __post_init__(self) -> None:
         if not 0 < self.norm < math.inf:

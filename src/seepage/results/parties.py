@@ -24,7 +24,8 @@ class PartiesResult(Result):
     split and other seeds; numbers are means over the attacked, or attacking, guests. ``metrics`` holds ``read`` (share
     of the cells that the host did not know, of ``zeros_and_ones`` the share of categories, of labels the ROC AUC),
     ``alone`` (the same knowledge without a message), ``guess``, ``gain`` (beyond the better of the two; twice an AUC's
-    way), and ``f1`` (weighted by classes), ``macro_f1`` and ``roc_auc`` of the trained model on rows it never saw."""
+    way), ``either`` (of two classes: the AUC of an attacker who is told which group is which), and ``f1`` (weighted by
+    classes), ``macro_f1`` and ``roc_auc`` of the trained model on rows it never saw."""
 
     design: str
     guests: int
@@ -80,7 +81,8 @@ class PartiesSummary(Summary):
 
 def parties_result(trials: Trials) -> PartiesResult:
     """The numbers of one attack over its runs."""
-    sources = {"read": (ATTACK, "read"), "alone": (ALONE, "read"), "guess": (GUESS, "read"), "gain": (ATTACK, "gain")}
+    sources = {name: (ATTACK, name) for name in ("read", "gain", "either")}
+    sources |= {"alone": (ALONE, "read"), "guess": (GUESS, "read")}
     sources |= {name: (MODEL, name) for name in QUALITY}
     metrics = {
         name: trials.interval(Measure(source, ALL_COLUMNS, metric)) for name, (source, metric) in sources.items()

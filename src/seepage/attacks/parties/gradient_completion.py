@@ -21,8 +21,8 @@ from seepage.observation.parties import GuestScene, Received, gradients_by_epoch
 class GradientCompletion:
     """A small head on the gradients that a guest got for each row, fitted to the labels that it knows.
 
-    Needs gradients of fine-tuning and a few labels of every class. The features are the lengths of a row's gradients,
-    and its directions in the few dimensions in which all of them vary most.
+    Needs gradients of fine-tuning and a few labels of every class. The features are the mean length of a row's
+    gradients, and their directions in the few dimensions in which those of all rows vary most.
 
     Args:
         epochs: the last ones that are looked at.
@@ -37,11 +37,11 @@ class GradientCompletion:
 
     Example:
         >>> GradientCompletion().dimensions
-        8
+        3
     """
 
     epochs: int = 5
-    dimensions: int = 8
+    dimensions: int = 3
     rounds: int = 0
 
     reads: ClassVar[Literal["columns", "labels"]] = "labels"
@@ -71,10 +71,13 @@ class GradientCompletion:
         return completed(scene, scene.own, self.rounds, streams)
 
     def _features(self, gradients: np.ndarray) -> np.ndarray:
-        """(rows, features) logarithms of lengths, and leading directions, of (epochs, rows, width) gradients."""
+        """(rows, features) the mean logarithm of lengths, and leading directions, of (epochs, rows, width) gradients.
+
+        Few features, because there are few labels: with one length for each epoch and eight directions it read less.
+        """
         lengths = np.linalg.norm(gradients, axis=2)
         least = 1e-6 * max(float(lengths.max()), 1e-30)
         unit = np.concatenate(list(gradients / np.maximum(lengths, least)[:, :, None]), 1)
         left, sizes, _ = np.linalg.svd(unit, full_matrices=False)
         leading = left[:, : self.dimensions] * sizes[: self.dimensions]
-        return np.concatenate([np.log(np.maximum(lengths, least)).T, leading], 1)
+        return np.concatenate([np.log(np.maximum(lengths, least)).mean(0)[:, None], leading], 1)

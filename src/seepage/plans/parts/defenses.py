@@ -150,7 +150,7 @@ DEFENSES = (
     ),
     Part(
         name="dp_gradients",
-        make=partial(PrivateMessages, kind="gradients", clip=0.01),
+        make=partial(PrivateMessages, kind="gradients", clip=0.05),
         works_on=("parties",),
         about="The host clips every row's gradient and adds noise; epsilon of a row's own lines only.",
         paper=_BALLE,

@@ -123,7 +123,13 @@ def _record(
     )
 
 
-_MEASURED = (("read", ATTACK, "read"), ("gain", ATTACK, "gain"), ("alone", ALONE, "read"), ("guess", GUESS, "read"))
+_MEASURED = (
+    ("read", ATTACK, "read"),
+    ("gain", ATTACK, "gain"),
+    ("either", ATTACK, "either"),
+    ("alone", ALONE, "read"),
+    ("guess", GUESS, "read"),
+)
 
 
 def _attacked(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,7 @@ class Score:
         read: share of cells, share of categories, or AUC of labels.
         alone: the same for the attacker's knowledge without a message.
         guess: the same for a guess.
+        either: of labels, the AUC of an attacker who is told which group is which class; NaN for columns.
         full: what a gain is measured in: 1 for shares, twice an AUC's way from 0.5.
     """
 
@@ -29,6 +31,7 @@ class Score:
     alone: float
     guess: float
     full: float
+    either: float = math.nan
 
     @property
     def gain(self) -> float:
@@ -66,7 +69,9 @@ def labels_score(claim: Claim, alone: Claim, seen: Watched, scene: GuestScene) -
     if len(np.unique(seen.codes[told])) < 2:
         raise NotApplicable("All labels that a guest does not know are of one class, so there is nothing to read.")
     without = label_auc(alone.label_scores[told], seen.codes[told]) if alone.label_scores is not None else GUESSED
-    return Score(label_auc(claim.label_scores[told], seen.codes[told]), without, GUESSED, 2.0)
+    read = label_auc(claim.label_scores[told], seen.codes[told])
+    either = max(read, 1 - read) if scene.classes == 2 else math.nan
+    return Score(read, without, GUESSED, 2.0, either)
 
 
 def quality(seen: Watched) -> dict[str, float]:
