@@ -28,7 +28,7 @@ class GradientClipping(Defense):
 
     Example:
         >>> long = torch.tensor([[30.0, 40.0]])
-        >>> GradientClipping(norm=5.0).in_message(GRADIENT, long, torch.Generator())
+        >>> GradientClipping(norm=5.0).in_message(GRADIENT, long, torch.Generator()).round()
         tensor([[3., 4.]])
     """
 

@@ -221,12 +221,11 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 hidden=self.hidden,
                 sparsity=self.sparsity,
                 patience=self.patience,
-                smoothing=0.0 if defense is None else defense.smoothing,
+                defense=defense,
             ),
             failures=Failures(probability=self.failure_probability, method=method),
             streams=Streams(secrets.randbits(63) if self.seed is None else self.seed),
             traffic=traffic,
-            defense=defense,
         )
 
     def _latent(self, tables: Tables, absent: Sequence[str]) -> Tensor:

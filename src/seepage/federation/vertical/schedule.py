@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from seepage._core import InputError
+from seepage.defenses import Defense
 from seepage.federation.vertical.messages import Phase
 
 
@@ -24,7 +25,7 @@ class Training:
         sparsity: weight of the attention's entropy while fine-tuning.
         patience: epochs without a better validation loss before a phase stops, and the best weights return; 0 trains
             to the end and keeps the last weights.
-        smoothing: share of every label that the loss of fine-tuning spreads over all classes.
+        defense: what guests do to intermediate results, and the host to gradients and labels, before anything is sent.
     """
 
     pretraining: int = 100
@@ -35,7 +36,7 @@ class Training:
     hidden: float = 0.2
     sparsity: float = 1e-3
     patience: int = 10
-    smoothing: float = 0.0
+    defense: Defense | None = None
 
     def __post_init__(self) -> None:
         if self.batch_size < 2:
@@ -44,6 +45,11 @@ class Training:
             raise InputError("There must be at least one epoch of pretraining or of fine-tuning.")
         if not 0 < self.hidden < 1:
             raise InputError(f"The hidden share is {self.hidden}; it must lie between 0 and 1.")
+
+    @property
+    def smoothing(self) -> float:
+        """Share of every label that the loss of fine-tuning spreads over all classes."""
+        return 0.0 if self.defense is None else self.defense.smoothing
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from torch import Tensor
 
 from seepage._core import InputError, Progress, Streams, silent
 from seepage._core.names import HOST
-from seepage.defenses import Defense
 from seepage.federation.vertical.channel import Channel, InProcess, Threads, Traffic
 from seepage.federation.vertical.defended import defended_channel, defended_guest
 from seepage.federation.vertical.designs import Design, final_mapping
@@ -44,7 +43,6 @@ class Federation:
         failures: who is absent by chance, and what stands in for anybody who is absent or late.
         streams: of all randomness.
         traffic: counts what crosses.
-        defense: what guests do to intermediate results, and the host to gradients, before they send them.
         limit: seconds to wait for a guest's answer, each guest in a thread of its own; without it a call is a function
             call.
     """
@@ -60,7 +58,6 @@ class Federation:
         failures: Failures | None = None,
         traffic: Traffic | None = None,
         limit: float | None = None,
-        defense: Defense | None = None,
     ) -> None:
         self.training, self._streams, self._failures = training, streams, failures or Failures()
         self._local = design.local
@@ -80,13 +77,13 @@ class Federation:
                 streams=own,
             )
             self.guests.append(guest)
-        reached = {guest.name: defended_guest(guest, defense, streams) for guest in self.guests}
+        reached = {guest.name: defended_guest(guest, training.defense, streams) for guest in self.guests}
         self.channel: Channel = InProcess(reached, traffic) if limit is None else Threads(reached, limit, traffic)
         self.host = Host(
             top,
             _drawn(streams.child("party", HOST, "mapping"), lambda: final_mapping(parts.latent, rows.classes)),
             rows.labels,
-            defended_channel(self.channel, defense, streams),
+            defended_channel(self.channel, training.defense, streams),
             Cache(len(rows.labels), self._failures.method),  # whoever is absent, drawn or really late
             training=training,
         )

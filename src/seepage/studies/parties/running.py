@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from seepage._core import NotApplicable, Outcome, Streams
-from seepage.attacks.parties import PartyAttack
+from seepage.attacks.parties import ColumnsAttack, LabelsAttack, PartyAttack
 from seepage.defenses import Defense, PrivateMessages
 from seepage.federation.vertical import Phase
 from seepage.models import fitting_threads
@@ -24,6 +24,8 @@ from seepage.studies.parties.threat import threat_model
 from seepage.studies.parties.watching import Watched, guest_scene, host_scene, watched
 from seepage.studies.study import Found, Work
 from seepage.studies.training.running import TrainingChoice, make_model
+
+S = TypeVar("S", HostScene, GuestScene)
 
 
 @dataclass(frozen=True)
@@ -97,12 +99,11 @@ def _record(
     worth: dict[str, float],
 ) -> Record:
     """What one attack reads, the mean over guests."""
-    attack, begin = registry.make("attack", cell.attack, "parties"), time.perf_counter()
-    scores, notes, outcome = [], [], Outcome.OK
+    begin, scores, notes, outcome = time.perf_counter(), [], [], Outcome.OK
     for guest in seen.others:
         streams = Streams(settings.seed).child("parties", repeat, guest)
         try:
-            score, outcome = _attacked(attack, seen, guest, defense, settings, streams)
+            score, outcome = _attacked(cell, seen, guest, defense, settings, streams)
             scores.append(score)
         except NotApplicable as error:
             notes.append(str(error))
@@ -133,22 +134,21 @@ _MEASURED = (
 
 
 def _attacked(
-    attack: Any, seen: Watched, guest: str, defense: Defense, settings: PartiesSettings, streams: Streams
+    cell: PartiesCell, seen: Watched, guest: str, defense: Defense, settings: PartiesSettings, streams: Streams
 ) -> tuple[Score, Outcome]:
     """One attack on one guest, or by it; the attack gets a scene and messages, the score also the truth."""
-    own = streams.child(type(attack).__name__)
-    if attack.reads == "columns":
+    if cell.reads == "columns":
+        reader: ColumnsAttack = registry.make("attack", cell.attack, "parties")
         host = host_scene(seen, guest, defense, settings, streams)
-        claim, alone = answers(attack, host, seen.host_received(guest), own)
+        claim, alone = answers(reader, host, seen.host_received(guest), streams.child(type(reader).__name__))
         return columns_score(claim, alone, seen, host), claim.outcome
+    attack: LabelsAttack = registry.make("attack", cell.attack, "parties")
     scene = guest_scene(seen, guest, settings, streams)
-    claim, alone = answers(attack, scene, seen.guest_received(guest), own)
+    claim, alone = answers(attack, scene, seen.guest_received(guest), streams.child(type(attack).__name__))
     return labels_score(claim, alone, seen, scene), claim.outcome
 
 
-def answers(
-    attack: PartyAttack[Any], scene: HostScene | GuestScene, seen: list[Received], streams: Streams
-) -> tuple[Claim, Claim]:
+def answers(attack: PartyAttack[S], scene: S, seen: list[Received], streams: Streams) -> tuple[Claim, Claim]:
     """What an attack claims with the messages, and without."""
     attacker = attack.start(scene, streams)
     for each in seen:

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from typing import Any
 
 from seepage._core import InputError
 from seepage.data.request import Request
@@ -49,7 +48,7 @@ class PartiesStudy:
     def needs(self, settings: PartiesSettings, choice: PartiesChoice) -> list[PartiesChoice]:
         return []
 
-    def matters(self, settings: PartiesSettings, choice: PartiesChoice) -> dict[str, Any]:
+    def matters(self, settings: PartiesSettings, choice: PartiesChoice) -> dict[str, object]:
         return settings.model_dump(mode="json", exclude={"designs", "defenses", "runs"})
 
     def check(self, source: PartyTables, settings: PartiesSettings, choice: PartiesChoice) -> None:
