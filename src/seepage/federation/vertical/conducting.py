@@ -1,4 +1,4 @@
-"""The host's way through two phases of epochs: early stopping, guests that come and go, a state that survives a kill."""
+"""The host's way through two phases of epochs: early stopping, guests that come and go, a state that can go on."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ class Conductor:
         local: guests pretrain alone.
         failures: who is absent by chance. Those who really are silent take the same way.
         streams: of who is absent.
+        given_up: seconds after which a guest that is silent for several epochs does not come back.
         waits: an epoch in which a guest fell silent is repeated when it is back, instead of going on without it. It
             needs states to go back to.
     """
@@ -42,12 +43,14 @@ class Conductor:
         local: bool,
         failures: Failures,
         streams: Streams,
+        given_up: float = 0.0,
         waits: bool = False,
     ) -> None:
         self._host, self._training, self._local = host, training, local
         self._failures, self._streams, self._waits = failures, streams, waits
         self.history = History()
-        self._silent: dict[str, int] = {}
+        self._silent: dict[str, tuple[int, float]] = {}  # epochs, and since when
+        self._given_up = given_up
 
     def fit(
         self,
@@ -135,11 +138,18 @@ class Conductor:
 
     def _check_alive(self, absent: Set[str]) -> None:
         """Stop when a guest has been silent for many epochs in a row; the state is saved already."""
-        self._silent = {name: self._silent.get(name, 0) + 1 for name in self._host.lost - absent}
-        gone = [name for name, epochs in self._silent.items() if epochs >= SILENT_EPOCHS]
+        now, known = time.monotonic(), self._silent
+        silent = {name: known.get(name, (0, now)) for name in self._host.lost - absent}
+        self._silent = {name: (epochs + 1, since) for name, (epochs, since) in silent.items()}
+        gone = [
+            name
+            for name, (epochs, since) in self._silent.items()
+            if epochs >= SILENT_EPOCHS and now - since >= self._given_up
+        ]
         if gone:
+            epochs = min(self._silent[name][0] for name in gone)
             raise SilentPartyError(
-                f"Guest {', '.join(map(repr, gone))} has not answered for {SILENT_EPOCHS} epochs; the run stops. "
+                f"Guest {', '.join(map(repr, gone))} has not answered for {epochs} epochs; the run stops. "
                 "Start it again when the guest is back: it goes on from the last epoch."
             )
 

@@ -105,6 +105,10 @@ class Host:
         for guest in self.lost:
             self.missed.setdefault(guest, []).append((task, stamp))
 
+    def ask_all(self, task: Instruction, stamp: Stamp) -> dict[str, Message]:
+        """Ask all guests that are there; nobody is told later what it missed of this."""
+        return self._ask(task, stamp, {key: {} for key in self.guests})
+
     def pretrain(self, rows: Tensor, stamp: Stamp) -> float:
         """One batch of Algorithm 1; the accumulated loss of the guests that are there."""
         training = stamp.training

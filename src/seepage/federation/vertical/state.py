@@ -16,32 +16,21 @@ from torch import Tensor
 from seepage._core import InputError
 from seepage._core.files import digest, move, remove, sealed, unsealed, write_atomically
 from seepage._core.names import HOST
+from seepage.federation.vertical.host import Host
 from seepage.federation.vertical.messages import Stamp
 from seepage.federation.vertical.party import Learning
 
 PROGRESS = "progress.json"
 
 
-class Stateful(Protocol):
-    """A host, as far as its state goes."""
-
-    def state(self) -> dict[str, Tensor]:
-        """Everything that is needed to go on."""
-        ...
-
-    def restore(self, state: dict[str, Tensor]) -> None:
-        """Go on from a saved state."""
-        ...
-
-
 class States(Protocol):
     """Where the states of all parties go after an epoch, each to its own place."""
 
-    def save(self, number: int, stamp: Stamp, host: Stateful, facts: dict[str, Any]) -> None:
+    def save(self, number: int, stamp: Stamp, host: Host, facts: dict[str, Any]) -> None:
         """Save every party after so many epochs, and the host's last: its state says which one counts."""
         ...
 
-    def load(self, host: Stateful) -> dict[str, Any] | None:
+    def load(self, host: Host) -> dict[str, Any] | None:
         """Bring every party back to the state that counts; what was noted with it, or None if there is none."""
         ...
 
@@ -136,11 +125,11 @@ class Together:
     def __init__(self, checkpoint: Checkpoint, guests: Mapping[str, Learning]) -> None:
         self._checkpoint, self._guests = checkpoint, guests
 
-    def save(self, number: int, stamp: Stamp, host: Stateful, facts: dict[str, Any]) -> None:
+    def save(self, number: int, stamp: Stamp, host: Host, facts: dict[str, Any]) -> None:
         parties = {name: learning.state() for name, learning in self._guests.items()}
         self._checkpoint.save(number, parties | {HOST: host.state()}, facts)
 
-    def load(self, host: Stateful) -> dict[str, Any] | None:
+    def load(self, host: Host) -> dict[str, Any] | None:
         found = self._checkpoint.load([*self._guests, HOST])
         if found is None:
             return None

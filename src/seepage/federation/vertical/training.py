@@ -65,7 +65,7 @@ class Federation:
                 held.bottom,
                 held.rebuild,
                 training=training,
-                shares_masks=top.needs_masks,
+                shares_masks=held.shares_masks,
                 streams=own,
             )
             self.guests.append(guest)
