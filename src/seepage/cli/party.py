@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +18,8 @@ Config = Annotated[Path, typer.Option("--config", help="The party's own configur
 
 
 @app.callback()
-def group() -> None: ...
+def group() -> None:
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what goes wrong is told in a sentence of ours
 
 
 group.__doc__ = ABOUT

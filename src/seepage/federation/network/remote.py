@@ -132,7 +132,7 @@ class Remote:
     def refresh(self) -> None:
         """Guests without a session may be back."""
         for name in self.missing:
-            self._greet(name, LOOK)
+            self._greet(name, LOOK, waits=True)
 
     def request_all(self, messages: Sequence[Message]) -> list[Message | None]:
         return self.collect(messages, self.send(messages))
@@ -164,26 +164,30 @@ class Remote:
         for channel in self._channels.values():
             channel.close()
 
-    def _greet(self, name: str, limit: float) -> dict[str, JsonValue] | None:
-        """A new session with a guest; None if it is not there."""
+    def _greet(self, name: str, limit: float, *, waits: bool = False) -> dict[str, JsonValue] | None:
+        """A new session with a guest; None if it is not there.
+
+        Args:
+            waits: for a connection, too; what is wrong with a certificate is told only without.
+        """
         session = secrets.token_hex(16)
         frame = Frame(Header(session=session, number=0, step=HELLO, facts={"run": self._run, "guest": name}))
-        answer = self._exchange(name, frame, limit)
+        answer = self._exchange(name, frame, limit, waits=waits)
         if answer is None:
             return None
         self._sessions[name], self._numbers[name] = session, 0
         return answer.header.facts
 
-    def _exchange(self, name: str, frame: Frame, limit: float) -> Frame | None:
+    def _exchange(self, name: str, frame: Frame, limit: float, *, waits: bool = False) -> Frame | None:
         content = frame.packed()
         self._log.note("sent", name, frame.header.step, {frame.header.step: len(frame.body)}, content)
         try:
-            found = self._asks[name](content, timeout=limit, wait_for_ready=frame.header.step == HELLO)
+            found = self._asks[name](content, timeout=limit, wait_for_ready=waits)
         except grpc.RpcError as error:
             self._failed(name, error)
             return None
-        self._log.note("received", name, frame.header.step, {frame.header.step: len(found)}, found)
         answer = opened_frame(found, name)
+        self._log.note("received", name, frame.header.step, {frame.header.step: len(answer.body)}, found)
         self._check(name, answer, frame.header)
         return answer
 

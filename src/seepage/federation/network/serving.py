@@ -75,6 +75,7 @@ class Door:
         """Answer nobody any more; what is being answered has a second to end."""
         self._server.stop(1).wait()
         self._turn.shutdown()
+        self._party.close()
 
     def _ask(self, content: bytes, context: grpc.ServicerContext) -> bytes:
         if self._secure and not self._is_host(context):
