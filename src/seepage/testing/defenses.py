@@ -9,6 +9,7 @@ import torch
 from seepage._core import Streams
 from seepage.defenses import Defense
 from seepage.models.recipe import Recipe
+from seepage.observation.parties import GRADIENT, INTERMEDIATE
 from seepage.testing.attacks import check_settings
 from seepage.testing.scenes import BATCH, PEOPLE, tiny_models, tiny_observations, tiny_stream
 
@@ -20,7 +21,7 @@ def check_defense(defense: Defense, *, works_on: tuple[str, ...] = ("rows",)) ->
     numbers give equal results; it changes neither its inputs nor torch's global generator.
 
     Args:
-        works_on: ``rows``, ``vertical``, ``property``.
+        works_on: ``rows``, ``vertical``, ``property``, ``parties``.
     """
     name = type(defense).__name__
     check_settings(defense)
@@ -39,6 +40,8 @@ def check_defense(defense: Defense, *, works_on: tuple[str, ...] = ("rows",)) ->
             assert 0 <= int(update.rows.min()) <= int(update.rows.max()) < PEOPLE, f"{name} tells rows that are none."
     if "property" in works_on:
         _check_release(defense, name)
+    if "parties" in works_on:
+        _check_messages(defense, name)
     assert bool((torch.get_rng_state() == state).all()), f"{name} draws from torch's global generator."
     promised = defense.privacy(0.1, 10)
     assert promised is None or (promised.epsilon > 0 and 0 < promised.delta < 1), f"{name} promises {promised}."
@@ -53,6 +56,18 @@ def _check_update(defense: Defense, name: str) -> None:
         assert bool((value == before[key]).all()), f"{name} changes the update it is given."
         assert sent[0][key].shape == value.shape, f"{name} sends {key} in another shape."
         assert bool((sent[0][key] == sent[1][key]).all()), f"{name} sends other numbers for equal random numbers."
+
+
+def _check_messages(defense: Defense, name: str) -> None:
+    values = torch.randn(5, 3, generator=_random(1))
+    before = values.clone()
+    for kind in (INTERMEDIATE, GRADIENT):
+        one, other = (defense.in_message(kind, values, _random(2)) for _ in range(2))
+        assert bool((values == before).all()), f"{name} changes the message it is given."
+        assert one.shape == values.shape, f"{name} sends {kind} in another shape."
+        assert bool(one.isfinite().all()), f"{name} sends {kind} that are not finite."
+        assert bool((one == other).all()), f"{name} sends other {kind} for equal random numbers."
+    assert 0 <= defense.smoothing < 1, f"{name} spreads a share of {defense.smoothing} of every label."
 
 
 def _check_release(defense: Defense, name: str) -> None:

@@ -57,6 +57,9 @@ class DefendedChannel:
     def request_all(self, messages: Sequence[Message]) -> list[Message | None]:
         return self._channel.request_all([self._sent(message) for message in messages])
 
+    def refresh(self) -> None:
+        self._channel.refresh()
+
     def _sent(self, message: Message) -> Message:
         if message.task != Instruction.LEARN or message.stamp.phase != Phase.FINETUNING:
             return message

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ from seepage.federation.vertical.saved import (
     SavedModel,
     columns_of,
     facts_of,
+    party_files,
     plain,
     read_party,
     set_weights,
@@ -164,13 +165,7 @@ class TabVFLClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "federation_")
         place = Path(folder)
         for guest, columns in zip(self.federation_.guests, self.columns_, strict=True):
-            statistics = {name: value.tolist() for name, value in asdict(columns.statistics).items()}
-            files: dict[str, str | bytes] = {
-                "weights.safetensors": save(plain(guest.learning.modules.state_dict())),
-                "schema.toml": columns.schema.to_toml(),
-                "statistics.json": json.dumps(statistics, indent=1),
-            }
-            write_party(place / guest.name, files)
+            write_party(place / guest.name, party_files(columns, guest.learning.modules.state_dict()))
         names = [guest.name for guest in self.federation_.guests]
         # A seed would draw the first weights of every guest again.
         asked = {name: value for name, value in self.get_params().items() if name != "seed"}

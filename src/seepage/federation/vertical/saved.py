@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError
-from safetensors.torch import load
+from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from seepage._core import InputError
@@ -29,6 +30,16 @@ def write_party(folder: Path, files: Mapping[str, str | bytes]) -> None:
         write_atomically(folder / name, content)
         digests[name] = digest(content.encode() if isinstance(content, str) else content)
     write_atomically(folder / MANIFEST, sealed(json.dumps({"files": digests}, indent=1)))
+
+
+def party_files(columns: Columns, weights: Mapping[str, Tensor]) -> dict[str, str | bytes]:
+    """A guest's part of a model: its weights, and how it reads its own columns."""
+    statistics = {name: value.tolist() for name, value in asdict(columns.statistics).items()}
+    return {
+        "weights.safetensors": save(plain(weights)),
+        "schema.toml": columns.schema.to_toml(),
+        "statistics.json": json.dumps(statistics, indent=1),
+    }
 
 
 def read_party(folder: Path) -> dict[str, bytes]:
