@@ -46,8 +46,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--store", action="store_true", help="run everything and store it")
     if parser.parse_args().store:
-        STORED.write_text(json.dumps(measured(), indent=1) + "\n")
+        STORED.write_text(written(measured()))
     PAGE.write_text(with_tables(PAGE.read_text(), json.loads(STORED.read_text())))
+
+
+def written(stored: dict[str, Any]) -> str:
+    """The JSON, one cell a line."""
+    head = json.dumps({name: value for name, value in stored.items() if name != "cells"}, indent=1)
+    lines = ",\n".join(json.dumps(cell) for cell in stored["cells"])
+    return f'{head[:-2]},\n "cells": [\n{lines}\n]}}\n'
 
 
 def measured() -> dict[str, Any]:
@@ -67,7 +74,11 @@ def measured() -> dict[str, Any]:
 
 def told(cell: Any) -> dict[str, Any]:
     """What is kept of a cell."""
-    numbers = {name: value.to_dict() for name in KEPT if (value := cell.metrics.get(name)) is not None}
+    numbers = {
+        name: {end: None if number is None else round(number, 4) for end, number in value.to_dict().items()}
+        for name in KEPT
+        if (value := cell.metrics.get(name)) is not None
+    }
     return {**cell.place, "trials": cell.trials, "notes": list(cell.notes), "epsilon": cell.epsilon, "numbers": numbers}
 
 
@@ -91,7 +102,18 @@ def attacks(stored: dict[str, Any], reads: str) -> str:
     head = ["attack", *(f"{title}: read / alone / guess" for title in DATA.values())]
     names = [cell["attack"] for cell in chosen(stored, "clinic", "tabvfl", "none", reads)]
     lines = [[f"`{name}`", *(triple(stored, data, "tabvfl", "none", name) for data in DATA)] for name in names]
+    if reads == "labels":
+        lines += [
+            [f"`{name}`, told which group is which", *(either(stored, data, name) for data in DATA)]
+            for name in ("gradient_direction", "gradient_clusters")
+        ]
     return rendered(head, lines)
+
+
+def either(stored: dict[str, Any], data: str, attack: str) -> str:
+    """What is read where somebody says which of two groups is which class."""
+    cell = find(stored, data, "tabvfl", "none", attack)
+    return read(cell and {"numbers": {"read": cell["numbers"]["either"]}})
 
 
 def designs(stored: dict[str, Any]) -> str:
@@ -138,7 +160,7 @@ def chosen(stored: dict[str, Any], data: str, design: str, defense: str, reads: 
 
 def find(stored: dict[str, Any], data: str, design: str, defense: str, attack: str) -> dict[str, Any] | None:
     every = [*chosen(stored, data, design, defense, "columns"), *chosen(stored, data, design, defense, "labels")]
-    return next((cell for cell in every if cell["attack"] == attack or cell["attack"].startswith(f"{attack}:")), None)
+    return next((cell for cell in every if cell["attack"] == attack), None)
 
 
 def cell_name(stored: dict[str, Any], spec: str) -> str:

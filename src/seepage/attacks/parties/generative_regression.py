@@ -50,7 +50,7 @@ class GenerativeRegression:
     """
 
     match: str = "predictions"
-    steps: int = 300
+    steps: int = 200
     width: int = 64
     rate: float = 5e-3
     batch_size: int = 256

@@ -36,10 +36,10 @@ class GradientClusters:
 
     Example:
         >>> GradientClusters().epochs
-        5
+        10
     """
 
-    epochs: int = 5
+    epochs: int = 10
 
     reads: ClassVar[Literal["columns", "labels"]] = "labels"
 

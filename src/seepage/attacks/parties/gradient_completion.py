@@ -19,10 +19,10 @@ from seepage.observation.parties import GuestScene, Received, gradients_by_epoch
 
 @dataclass(frozen=True, kw_only=True)
 class GradientCompletion:
-    """A small head on the gradients that a guest got for each row, fitted to the labels that it knows.
+    """Two small heads, on the gradients that a guest got for each row and on its own columns; their answers are added.
 
-    Needs gradients of fine-tuning and a few labels of every class. The features are the mean length of a row's
-    gradients, and their directions in the few dimensions in which those of all rows vary most.
+    Needs gradients of fine-tuning and a few labels of every class, to which both are fitted. The features of gradients
+    are their mean length, and their directions in the few dimensions in which those of all rows vary most.
 
     Args:
         epochs: the last ones that are looked at.
@@ -40,7 +40,7 @@ class GradientCompletion:
         3
     """
 
-    epochs: int = 5
+    epochs: int = 10
     dimensions: int = 3
     rounds: int = 0
 
@@ -61,13 +61,14 @@ class GradientCompletion:
             known = np.searchsorted(places, scene.known_rows)
             features = self._features(gradients[:, told])
             scores = np.zeros((scene.rows, scene.classes))
-            scores[told] = carried_labels(features, known, scene.known_labels, scene.shares, self.rounds, streams)
+            for each in (features, scene.own[told]):  # what one of them does not know, it hardly says
+                scores[told] += carried_labels(each, known, scene.known_labels, scene.shares, self.rounds, streams)
             return claimed(scores, told)
 
         return Messages(answer)
 
     def alone(self, scene: GuestScene, streams: Streams) -> Claim:
-        """The same head with the same labels on the guest's own columns."""
+        """The head on the guest's own columns."""
         return completed(scene, scene.own, self.rounds, streams)
 
     def _features(self, gradients: np.ndarray) -> np.ndarray:

@@ -34,10 +34,10 @@ class GradientDirection:
 
     Example:
         >>> GradientDirection().epochs
-        5
+        10
     """
 
-    epochs: int = 5
+    epochs: int = 10
 
     reads: ClassVar[Literal["columns", "labels"]] = "labels"
 

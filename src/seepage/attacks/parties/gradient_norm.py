@@ -37,7 +37,7 @@ class GradientNorm:
         'labels'
     """
 
-    epochs: int = 5
+    epochs: int = 10
 
     reads: ClassVar[Literal["columns", "labels"]] = "labels"
 

@@ -20,7 +20,7 @@ class Recorder:
         >>> traffic = Traffic(listener=Recorder(epochs=2))
     """
 
-    def __init__(self, *, epochs: int = 5) -> None:
+    def __init__(self, *, epochs: int = 10) -> None:
         self._epochs, self._after = epochs, False
         self._kept: list[tuple[str, Received]] = []  # with the receiver
         self._asked: dict[str, np.ndarray] = {}  # the rows that a guest was asked for last
