@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,14 @@ def test_an_attack_that_does_not_apply_is_counted_and_says_why() -> None:
     assert cell(found, "model_completion").measured
 
 
+@dataclass(frozen=True)
+class Foreign:
+    """Somebody's attack that was made for another study."""
+
+    def start(self, scene: object, streams: object) -> object:
+        return self
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -152,6 +161,7 @@ def test_an_attack_that_does_not_apply_is_counted_and_says_why() -> None:
         ({"design": "central"}, "works in the study training"),
         ({"attacks": ["exact"]}, "works in the study"),
         ({"defenses": ["top_k"]}, "works in the study"),
+        ({"attacks": [Foreign()]}, "does not say what it reads"),
         ({"finetuning": 0}, "gradients of fine-tuning"),
         ({"key": "person"}, "The key belongs to"),
         ({"latent": 1}, "latent dimension is 1"),

@@ -57,7 +57,12 @@ class PartiesStudy:
         check_latent(settings.latent, settings.parties)
         registry.make("defence", choice.defense, "parties")
         for name in settings.attacks:
-            registry.make("attack", name, "parties")
+            attack = registry.make("attack", name, "parties")
+            if getattr(attack, "reads", None) not in STRONGEST or not hasattr(attack, "alone"):
+                raise InputError(
+                    f"The attack {name!r} does not say what it reads (columns or labels), or what it has without a "
+                    "message (alone)."
+                )
         if not settings.finetuning:
             raise InputError("Labels are read in the gradients of fine-tuning; it needs at least one epoch.")
 
