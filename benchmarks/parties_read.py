@@ -86,7 +86,7 @@ def with_tables(page: str, stored: dict[str, Any]) -> str:
     """The page with its tables made from stored numbers."""
     tables = {"columns": attacks(stored, "columns"), "labels": attacks(stored, "labels")}
     tables |= {"designs": designs(stored), "intermediates": defended(stored, "columns")}
-    tables |= {"gradients": defended(stored, "labels"), "run": ran(stored)}
+    tables |= {"gradients": defended(stored, "labels"), "worth": worths(stored), "run": ran(stored)}
     for name, table in tables.items():
         begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
         pattern = re.escape(begin) + ".*?" + re.escape(end)
@@ -125,6 +125,15 @@ def designs(stored: dict[str, Any]) -> str:
         for name in names
     ]
     return rendered(["design", "attack", *(f"{title}: read / alone / guess" for title in DATA.values())], lines)
+
+
+def worths(stored: dict[str, Any]) -> str:
+    """What the designs are worth."""
+    lines = [
+        [f"`{design}`", *(" / ".join(worth(stored, data, "none", design)) for data in DATA)]
+        for design in AUDITS[0]["designs"]
+    ]
+    return rendered(["design", *(f"{title}: F1 / macro F1 / ROC AUC" for title in DATA.values())], lines)
 
 
 def defended(stored: dict[str, Any], reads: str) -> str:
@@ -193,8 +202,13 @@ def number(cell: dict[str, Any], name: str) -> str:
     return f"{cell['numbers'][name]['mean']:.2f}"
 
 
-def worth(stored: dict[str, Any], data: str, defense: str) -> list[str]:
-    cell = next(cell for cell in stored["cells"] if (cell["dataset"], cell["defense"]) == (data, defense))
+def worth(stored: dict[str, Any], data: str, defense: str, design: str = "tabvfl") -> list[str]:
+    place = (data, design, defense)
+    cell = next(
+        cell
+        for cell in stored["cells"]
+        if (cell["dataset"], cell["design"], cell["defense"]) == place and "f1" in cell["numbers"]
+    )
     return [read({"numbers": {"read": cell["numbers"][name]}}) for name in ("f1", "macro_f1", "roc_auc")]
 
 
