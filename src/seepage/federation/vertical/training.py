@@ -85,6 +85,7 @@ class Federation:
             self.channel,
             Cache(len(rows.labels), self._failures.method),  # whoever is absent, drawn or really late
             training=training,
+            objective=rows.objective,
         )
         self.history = History()
         self._silent: dict[str, int] = {}
