@@ -62,9 +62,9 @@ def read_classes(y: Any, estimator: str) -> tuple[np.ndarray, np.ndarray]:
     """The classes in order, and the code of each row."""
     labels = _one_column(y, estimator)
     with checked_by_scikit_learn():
-        check_classification_targets(labels)
         assert_all_finite(labels, input_name="y")
-    classes, codes = np.unique(labels, return_inverse=True)
+        check_classification_targets(labels)
+        classes, codes = np.unique(labels, return_inverse=True)
     return classes, codes
 
 
