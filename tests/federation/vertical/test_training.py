@@ -83,7 +83,7 @@ def test_one_guest_with_an_identity_layer_is_central_tabnet() -> None:
     steps: dict[str, Tensor] = {}
     host.learning.step = lambda: steps.update(host=top["encoder"].att_transformers[0].fc.weight.grad.clone())  # type: ignore[method-assign, union-attr]
     guest.learning.step = lambda: steps.update(guest=bottom.norm.weight.grad.clone())  # type: ignore[method-assign]
-    loss = host.pretrain(rows, stamp, set())
+    loss = host.pretrain(rows, stamp)
     assert loss == pytest.approx(float(expected.detach()), rel=1e-6)
     assert torch.equal(before, top["encoder"].att_transformers[0].fc.weight)
     torch.testing.assert_close(steps["host"], central.encoder.att_transformers[0].fc.weight.grad)
@@ -179,7 +179,7 @@ def test_early_stopping_keeps_the_best_epoch() -> None:
     assert best is not None
     assert len(history.epochs) < 40
     assert history.epochs[-1].number == best.number + 2
-    kept = made.host.finetune(torch.from_numpy(HELD_OUT), Stamp(Phase.FINETUNING, 0, 0, training=False), set())
+    kept = made.host.finetune(torch.from_numpy(HELD_OUT), Stamp(Phase.FINETUNING, 0, 0, training=False))
     assert kept == pytest.approx(best.validation, rel=1e-5)
 
 

@@ -85,6 +85,10 @@ class Channel(Protocol):
         """Ask several guests at once, each one thing; None for a guest whose answer does not come in time."""
         ...
 
+    def refresh(self) -> None:
+        """Look for guests that fell silent: they may be back."""
+        ...
+
 
 class InProcess:
     """All parties in this process; a call is a function call, so nothing can be late."""
@@ -99,6 +103,9 @@ class InProcess:
 
     def request_all(self, messages: Sequence[Message]) -> list[Message | None]:
         return [self._request(message) for message in messages]
+
+    def refresh(self) -> None:
+        """Nobody can be away."""
 
     def _request(self, message: Message) -> Message | None:
         self.traffic.count(message)
@@ -149,6 +156,9 @@ class Threads:
             return None
         self.traffic.count(answer)
         return answer
+
+    def refresh(self) -> None:
+        """Who is done with an earlier question answers again."""
 
     def close(self) -> None:
         """Let the threads go; a guest that hangs is not waited for."""

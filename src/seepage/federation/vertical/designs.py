@@ -51,10 +51,15 @@ class Top(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Own:
-    """What one guest holds: the way from its columns to what it sends, and the way back, if it rebuilds anything."""
+    """What one guest holds: the way from its columns to what it sends, and the way back, if it rebuilds anything.
+
+    Args:
+        shares_masks: it tells the host which entries it hid, because the attention is there.
+    """
 
     bottom: nn.Module
     rebuild: nn.Module | None
+    shares_masks: bool = False
 
 
 class Design(Protocol):
@@ -97,9 +102,10 @@ class TabVFL:
     def guest(self, parts: TabNetParts, guests: int, place: int, width: int) -> Own:
         bottom = _Plain(Bottom(width, mixed=self.mixed))
         if self.decoders == "guests":
-            return Own(bottom=bottom, rebuild=StepsDecoder(parts, width))
+            return Own(bottom=bottom, rebuild=StepsDecoder(parts, width), shares_masks=True)
         check_latent(parts.latent, guests)
-        return Own(bottom=bottom, rebuild=ChunkDecoder(chunk_sizes(parts.latent, guests)[place], width))
+        chunk = ChunkDecoder(chunk_sizes(parts.latent, guests)[place], width)
+        return Own(bottom=bottom, rebuild=chunk, shares_masks=True)
 
     def top(self, parts: TabNetParts, widths: Sequence[int]) -> Top:
         if self.decoders == "split":

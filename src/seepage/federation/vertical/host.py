@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from seepage._core.names import HOST
-from seepage.federation.vertical.channel import Channel
+from seepage.federation.vertical.channel import Channel, Traffic
 from seepage.federation.vertical.designs import Top
 from seepage.federation.vertical.failures import Cache
 from seepage.federation.vertical.messages import (
@@ -73,26 +73,49 @@ class Host:
         self._sparsity, self._objective = training.sparsity, objective or CrossEntropy()
         self._mapping = mapping
         self.learning = Learning({"top": top.module, "mapping": self._mapping}, training.rate, training.clip)
-        self.lost: set[str] = set()  # guests that fell silent in this epoch
+        self.lost: set[str] = set()  # guests that are absent from this epoch, or fell silent in it
+        self.missed: dict[str, list[tuple[Instruction, Stamp]]] = {}  # what they were told in the meantime
 
     @property
     def guests(self) -> tuple[str, ...]:
         """Names of the guests."""
         return self._channel.guests
 
+    @property
+    def traffic(self) -> Traffic:
+        """What crossed so far."""
+        return self._channel.traffic
+
+    def welcome(self, absent: Set[str] = frozenset()) -> None:
+        """A new epoch: everybody but these is asked again. Who was away is told first what it missed."""
+        self._channel.refresh()
+        self.lost = set(absent)
+        for guest in [guest for guest in self.missed if guest not in self.lost]:
+            missed = self.missed[guest]
+            while missed and self._ask(*missed[0], {guest: {}}):
+                del missed[0]
+            if not missed:
+                del self.missed[guest]
+
     def tell(self, task: Instruction, stamp: Stamp) -> None:
-        """Tell all guests that are there; the host does the same itself."""
+        """Tell all guests that are there, and the others when they are back; the host does the same itself."""
         own = self.learning
         {Instruction.BEGIN: own.restart, Instruction.REMEMBER: own.remember, Instruction.RECALL: own.recall}[task]()
         if task == Instruction.BEGIN:
             self.cache.clear()
         self._ask(task, stamp, {key: {} for key in self.guests})
+        for guest in self.lost:
+            self.missed.setdefault(guest, []).append((task, stamp))
 
-    def pretrain(self, rows: Tensor, stamp: Stamp, absent: Set[str]) -> float:
+    def ask_all(self, task: Instruction, stamp: Stamp) -> dict[str, Message]:
+        """Ask all guests that are there; nobody is told later what it missed of this."""
+        return self._ask(task, stamp, {key: {} for key in self.guests})
+
+    def pretrain(self, rows: Tensor, stamp: Stamp) -> float:
         """One batch of Algorithm 1; the accumulated loss of the guests that are there."""
         training = stamp.training
         self.learning.train(training)
-        gathered = self._gather(rows, stamp, absent)
+        gathered = self._gather(rows, stamp)
         with torch.set_grad_enabled(training):
             chunks = self._top.chunks(self._top.steps(gathered.values, gathered.masks))
         total, outputs, gradients = 0.0, [], []
@@ -111,10 +134,10 @@ class Host:
             self._teach(gathered, stamp)
         return total
 
-    def finetune(self, rows: Tensor, stamp: Stamp, absent: Set[str]) -> float:
+    def finetune(self, rows: Tensor, stamp: Stamp) -> float:
         """One batch of Algorithm 2; its loss."""
         self.learning.train(stamp.training)
-        gathered = self._gather(rows, stamp, absent)
+        gathered = self._gather(rows, stamp)
         with torch.set_grad_enabled(stamp.training):
             latent, sparsity = self._top.latent(gathered.values)
             error = self._objective.loss(self._mapping(latent), self._labels[rows], rows)
@@ -149,7 +172,17 @@ class Host:
             mapped: Tensor = self._mapping(latent)
         return mapped
 
-    def _gather(self, rows: Tensor, stamp: Stamp, absent: Set[str]) -> _Gathered:
+    def state(self) -> dict[str, Tensor]:
+        """Everything that is needed to go on."""
+        return self.learning.state() | self.cache.state()
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """Go on from a saved state."""
+        cached = {name: value for name, value in state.items() if name.startswith("cache.")}
+        self.learning.restore({name: value for name, value in state.items() if name not in cached})
+        self.cache.restore(cached)
+
+    def _gather(self, rows: Tensor, stamp: Stamp, absent: Set[str] = frozenset()) -> _Gathered:
         values, masks, present = [], [], []
         there = [guest for guest in self.guests if guest not in absent]
         answers = self._ask(Instruction.COMPUTE, stamp, {key: {Kind.BATCH_IDS: rows.int()} for key in there})

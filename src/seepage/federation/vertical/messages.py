@@ -32,6 +32,8 @@ class Instruction(StrEnum):
     BEGIN = "begin"  # a phase begins
     REMEMBER = "remember"  # keep these weights as the best so far
     RECALL = "recall"  # go back to them
+    SAVE = "save"  # keep the state of the end of this epoch
+    RESTORE = "restore"  # go back to the state of the end of this epoch
 
 
 class Phase(StrEnum):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -31,6 +32,16 @@ def write_party(folder: Path, files: Mapping[str, str | bytes]) -> None:
         write_atomically(folder / name, content)
         digests[name] = digest(content.encode() if isinstance(content, str) else content)
     write_atomically(folder / MANIFEST, sealed(json.dumps({"files": digests}, indent=1)))
+
+
+def party_files(columns: Columns, weights: Mapping[str, Tensor]) -> dict[str, str | bytes]:
+    """A guest's part of a model: its weights, and how it reads its own columns."""
+    statistics = {name: value.tolist() for name, value in asdict(columns.statistics).items()}
+    return {
+        "weights.safetensors": save(plain(weights)),
+        "schema.toml": columns.schema.to_toml(),
+        "statistics.json": json.dumps(statistics, indent=1),
+    }
 
 
 def read_party(folder: Path) -> dict[str, bytes]:
@@ -74,15 +85,18 @@ def set_weights(modules: nn.Module, content: bytes, where: Path) -> None:
 
 def weights_of(federation: Federation) -> dict[str, bytes]:
     """The weights of every party by its name, as they are saved."""
-    parties = {guest.name: guest.learning for guest in federation.guests} | {HOST: federation.host.learning}
-    return {name: save(plain(learning.modules.state_dict())) for name, learning in parties.items()}
+    return {name: save(plain(modules.state_dict())) for name, modules in _modules_of(federation).items()}
 
 
 def take_weights(federation: Federation, weights: Mapping[str, bytes], where: Path) -> None:
     """Give every party its weights."""
-    parties = {guest.name: guest.learning for guest in federation.guests} | {HOST: federation.host.learning}
-    for name, learning in parties.items():
-        set_weights(learning.modules, weights[name], where / name / "weights.safetensors")
+    for name, modules in _modules_of(federation).items():
+        set_weights(modules, weights[name], where / name / "weights.safetensors")
+
+
+def _modules_of(federation: Federation) -> dict[str, nn.Module]:
+    guests: dict[str, nn.Module] = {guest.name: guest.learning.modules for guest in federation.guests}
+    return guests | {HOST: federation.host.learning.modules}
 
 
 def plain(state: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from safetensors import SafetensorError
 from safetensors.torch import load, save
@@ -14,8 +15,28 @@ from torch import Tensor
 
 from seepage._core import InputError
 from seepage._core.files import digest, move, remove, sealed, unsealed, write_atomically
+from seepage._core.names import HOST
+from seepage.federation.vertical.host import Host
+from seepage.federation.vertical.messages import Stamp
+from seepage.federation.vertical.party import Learning
 
 PROGRESS = "progress.json"
+
+
+class States(Protocol):
+    """Where the states of all parties go after an epoch, each to its own place."""
+
+    def save(self, number: int, stamp: Stamp, host: Host, facts: dict[str, Any]) -> None:
+        """Save every party after so many epochs, and the host's last: its state says which one counts."""
+        ...
+
+    def load(self, host: Host) -> dict[str, Any] | None:
+        """Bring every party back to the state that counts; what was noted with it, or None if there is none."""
+        ...
+
+    def wait(self, guests: Sequence[str]) -> None:
+        """Wait, never for ever, until these guests answer again."""
+        ...
 
 
 class DamagedState(Exception):
@@ -91,3 +112,32 @@ class Checkpoint:
             move(file, self.folder / "damaged" / f"{file.parent.name}-{file.name}")
         remove(self.folder / PROGRESS)
         return DamagedState(file.name)
+
+
+class Together:
+    """All parties in one process and one run folder.
+
+    Args:
+        checkpoint: of the run.
+        guests: what each guest has learned, by its name.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, guests: Mapping[str, Learning]) -> None:
+        self._checkpoint, self._guests = checkpoint, guests
+
+    def save(self, number: int, stamp: Stamp, host: Host, facts: dict[str, Any]) -> None:
+        parties = {name: learning.state() for name, learning in self._guests.items()}
+        self._checkpoint.save(number, parties | {HOST: host.state()}, facts)
+
+    def load(self, host: Host) -> dict[str, Any] | None:
+        found = self._checkpoint.load([*self._guests, HOST])
+        if found is None:
+            return None
+        parties, facts = found
+        for name, learning in self._guests.items():
+            learning.restore(parties[name])
+        host.restore(parties[HOST])
+        return facts
+
+    def wait(self, guests: Sequence[str]) -> None:
+        """In one process nobody comes back later."""

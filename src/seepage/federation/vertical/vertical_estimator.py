@@ -6,7 +6,7 @@ import json
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -32,6 +32,7 @@ from seepage.federation.vertical.saved import (
     SavedKind,
     SavedModel,
     columns_of,
+    party_files,
     plain_json,
     read_host,
     read_party,
@@ -104,15 +105,8 @@ class VerticalEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """One folder for each party: its weights (safetensors) and what it knows (JSON, TOML)."""
         check_is_fitted(self, "federation_")
         place = Path(folder)
-        weights = weights_of(self.federation_)
-        for columns in self.columns_:
-            statistics = {name: value.tolist() for name, value in asdict(columns.statistics).items()}
-            files: dict[str, str | bytes] = {
-                "weights.safetensors": weights[columns.name],
-                "schema.toml": columns.schema.to_toml(),
-                "statistics.json": json.dumps(statistics, indent=1),
-            }
-            write_party(place / columns.name, files)
+        for guest, columns in zip(self.federation_.guests, self.columns_, strict=True):
+            write_party(place / guest.name, party_files(columns, guest.learning.modules.state_dict()))
         # A seed would draw the first weights of every guest again.
         asked = {name: value for name, value in self.get_params().items() if name != "seed"}
         facts = {"parameters": asked, "guests": [columns.name for columns in self.columns_], **self._saved_target()}
@@ -120,7 +114,7 @@ class VerticalEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         if self._one_table and hasattr(self, "feature_names_in_"):  # else no party knows everybody's names
             facts["names"] = self.feature_names_in_.tolist()
         host: dict[str, str | bytes] = {
-            "weights.safetensors": weights[HOST],
+            "weights.safetensors": weights_of(self.federation_)[HOST],
             "model.json": json.dumps(facts, indent=1, default=plain_json),
         }
         write_party(place / HOST, host)

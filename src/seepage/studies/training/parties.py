@@ -84,6 +84,6 @@ def _gradients(model: TabVFLClassifier, rows: torch.Tensor) -> list[np.ndarray]:
         else None
     )
     model.federation_.host.lost.clear()
-    model.federation_.host.finetune(rows, Stamp(Phase.FINETUNING, 0, 0), set())
+    model.federation_.host.finetune(rows, Stamp(Phase.FINETUNING, 0, 0))
     channel.traffic.listener = before
     return sent

@@ -13,7 +13,7 @@ from seepage._core import Streams
 from seepage._core.files import move, remove
 from seepage._core.memory import peak_memory, reset_peak_memory
 from seepage._core.scratch import scratch_folder
-from seepage.federation.vertical import Phase, TabVFLClassifier
+from seepage.federation.vertical import History, Phase, TabVFLClassifier, Traffic
 from seepage.federation.vertical.saved import saved_whole
 from seepage.metrics import latent_quality, mean_quality
 from seepage.models import fitting_threads
@@ -161,7 +161,7 @@ def _trained(work: Work, parties: Parties, folder: Path) -> Values:
             remove(old)
         model.save(unfinished)
         move(unfinished, work.output / MODEL_FOLDER)
-    values |= _costs(model)
+    values |= costs(model.history_, model.traffic_)
     if settings.evaluate:
         values |= _quality(model, parties, streams)
     if settings.privacy:
@@ -169,14 +169,14 @@ def _trained(work: Work, parties: Parties, folder: Path) -> Values:
     return values
 
 
-def _costs(model: TabVFLClassifier) -> Values:
+def costs(history: History, traffic: Traffic) -> Values:
     """Seconds, epochs, bytes and the course of the validation loss."""
     values: Values = {}
     for phase in Phase:
-        epochs = model.history_.of(phase)
+        epochs = history.of(phase)
         values[f"cost/{phase.value}", "seconds"] = sum(epoch.seconds for epoch in epochs)
         values[f"cost/{phase.value}", "epochs"] = len(epochs)
-        for kind, size in model.traffic_.training_bytes(phase).items():
+        for kind, size in traffic.training_bytes(phase).items():
             values[f"bytes/{phase.value}", kind] = size
         for epoch in epochs:
             values[f"epoch/{phase.value}/{epoch.number}", "validation"] = epoch.validation
@@ -184,14 +184,18 @@ def _costs(model: TabVFLClassifier) -> Values:
 
 
 def _quality(model: TabVFLClassifier, parties: Parties, streams: Streams) -> Values:
-    latent = model.transform(parties.frames)
+    return quality(model.transform(parties.frames), parties.labels, parties.train, streams)
+
+
+def quality(latent: np.ndarray, labels: np.ndarray, train: np.ndarray, streams: Streams) -> Values:
+    """The latent as six predictors judge it."""
     trained = np.zeros(len(latent), dtype=bool)
-    trained[parties.train] = True
-    qualities = latent_quality(latent, parties.labels, trained, streams)
+    trained[train] = True
+    qualities = latent_quality(latent, labels, trained, streams)
     values: Values = {}
-    for quality in qualities:
-        scope = f"quality/{quality.variant}/{quality.predictor}"
-        values |= {(scope, metric): getattr(quality, metric) for metric in ("accuracy", "f1", "roc_auc")}
+    for each in qualities:
+        scope = f"quality/{each.variant}/{each.predictor}"
+        values |= {(scope, metric): getattr(each, metric) for metric in ("accuracy", "f1", "roc_auc")}
     for variant in ("published", "honest"):
         means = mean_quality(qualities, variant)
         values |= {(f"quality/{variant}/mean", metric): value for metric, value in means.items()}

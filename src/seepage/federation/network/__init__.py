@@ -1,0 +1,1 @@
+"""Parties as programs: vertical training between machines, over gRPC with mutual TLS."""
