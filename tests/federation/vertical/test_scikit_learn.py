@@ -114,7 +114,10 @@ def test_columns_by_name_may_stand_in_any_order_beside_others(estimator: Estimat
 
 def test_columns_of_frames_by_name_are_called_after_their_owners() -> None:
     frame, y = people()
-    model = TabVFLClassifier(**SHORT).fit({name: frame.select(own) for name, own in OWNERS.items()}, y)
+    tables = {name: frame.select(own) for name, own in OWNERS.items()}
+    model = TabVFLClassifier(**SHORT).fit(tables.values(), y)
+    assert model.feature_names_in_[0] == "guest1.age"
+    model = TabVFLClassifier(**SHORT).fit(tables, y)
     assert model.feature_names_in_.tolist() == ["bank.age", "bank.income", "shop.visits", "shop.town"]
     assert model.n_features_in_ == 4
 
@@ -164,12 +167,20 @@ def test_an_empty_cell_of_an_array_is_nan_or_none() -> None:
     assert TabVFLClassifier(**SHORT, parties=2).fit(numbers.to_numpy(), y).predict(numbers.to_numpy()).shape == y.shape
 
 
+@pytest.mark.parametrize("tables", [5, "patients.csv", [1, 2, 3], np.zeros((90, 2, 2)), [[1, 2], [3]]], ids=str)
+def test_what_is_no_table_is_refused(tables: Any) -> None:
+    _, y = people()
+    with pytest.raises(InputError):
+        TabVFLClassifier(**SHORT, parties=1).fit(tables, y)
+
+
 BAD_PARTIES: dict[str, tuple[Any, str]] = {
     "none": (None, "say whose columns are whose"),
     "too many": (5, r"4 feature\(s\) cannot be dealt to 5 guests"),
     "nobody": (0, "cannot be dealt to 0 guests"),
     "no number": (True, "number of guests"),
     "outside": ({"bank": [0, 9]}, "no column at position 9; the table has 0 to 3"),
+    "between": ({"bank": [0.5]}, "no column at position 0.5"),
     "twice": ({"bank": [0, 1], "shop": [1]}, "has one owner"),
     "both ways": ({"bank": ["age"], "shop": [1]}, "names and some are positions"),
     "text": ({"bank": "age"}, "give a list of names"),

@@ -79,7 +79,7 @@ class TabVFLClassifier(ClassifierMixin, VerticalEstimator):  # type: ignore[misc
                 of all columns, with ``parties``.
             y: (rows,) labels, at the host.
             sample_weight: (rows,) how much each row counts in the host's loss. Weights stay at the host, so they do not
-                count in pretraining; a row of weight 0 takes no part at all.
+                count in pretraining; a row of weight 0 is neither trained on nor validated on.
             train_rows, validation_rows: which rows; drawn at random if not given.
             folder: save the state here after every epoch, and continue what is there.
         """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -15,6 +15,15 @@ Tables = Mapping[str, Any] | Sequence[Any] | Any  # the last: one table, whose c
 Parties = Mapping[str, Sequence[str] | Sequence[int]] | int  # names or positions of each guest's columns
 
 
+def is_one_table(tables: Tables) -> bool:
+    """Whether this is one table for all parties (a frame, an array, rows in a list), not one of each party."""
+    if any(hasattr(tables, name) for name in ("shape", "columns", "__array__")) or not isinstance(tables, Iterable):
+        return True
+    if isinstance(tables, Mapping):
+        return False
+    return any(len(getattr(table, "shape", ())) != 2 for table in tables)
+
+
 def named_frames(tables: Mapping[str, Any] | Sequence[Any]) -> dict[str, pl.DataFrame]:
     """The guests' frames by name, from frames by name or in a list."""
     if isinstance(tables, Mapping):
@@ -24,12 +33,12 @@ def named_frames(tables: Mapping[str, Any] | Sequence[Any]) -> dict[str, pl.Data
 
 def check_same_people(tables: Tables, labels: Any = None, weights: Any = None) -> None:
     """Stop where pandas' indices say that row i is not the same person everywhere."""
-    if isinstance(tables, Mapping):
-        named = {f"guest {name!r}": table for name, table in tables.items()}
-    elif isinstance(tables, list | tuple):
-        named = {f"guest {number}": table for number, table in enumerate(tables, start=1)}
-    else:
+    if is_one_table(tables):
         named = {"the table": tables}
+    elif isinstance(tables, Mapping):
+        named = {f"guest {name!r}": table for name, table in tables.items()}
+    else:
+        named = {f"guest {number}": table for number, table in enumerate(tables, start=1)}
     named |= {"the labels": labels, "the weights": weights}
     known = [(name, index) for name, table in named.items() if (index := _pandas_index(table)) is not None]
     for name, index in known[1:]:

@@ -20,15 +20,6 @@ from seepage.federation.vertical.refusals import checked_by_scikit_learn
 FEWEST = 3  # rows to fit: two to train, for BatchNorm, and one to validate
 
 
-def is_one_table(tables: Any) -> bool:
-    """Whether this is one table for all parties, not one of each party by name or in a list."""
-    if isinstance(tables, Mapping) and not hasattr(tables, "shape"):  # a kind of sparse matrix is a mapping too
-        return False
-    if isinstance(tables, list | tuple):
-        return bool(tables) and not all(len(getattr(table, "shape", ())) == 2 for table in tables)
-    return True
-
-
 def dealt_frames(
     table: Any, parties: Parties | None, absent: Collection[str], estimator: BaseEstimator, *, fitting: bool
 ) -> dict[str, pl.DataFrame]:
@@ -117,11 +108,10 @@ def _by_position(
 
 def _positions(parties: Parties, width: int) -> dict[str, list[int]]:
     if isinstance(parties, Mapping):
-        found = {name: [int(each) for each in own] for name, own in parties.items()}
-        for position in (each for own in found.values() for each in own):
-            if not 0 <= position < width:
-                raise InputError(f"There is no column at position {position}; the table has 0 to {width - 1}.")
-        return found
+        for position in (each for own in parties.values() for each in own):
+            if not isinstance(position, int | np.integer) or not 0 <= position < width:
+                raise InputError(f"There is no column at position {position!r}; the table has 0 to {width - 1}.")
+        return {name: [int(each) for each in own] for name, own in parties.items()}
     if isinstance(parties, bool) or not isinstance(parties, int | np.integer):
         raise InputError(f"parties is {parties!r}; give {{name: columns}}, or the number of guests.")
     if parties > width:

@@ -22,10 +22,18 @@ from seepage._core.names import HOST, party_name
 from seepage.federation.vertical.channel import Traffic
 from seepage.federation.vertical.columns import Columns
 from seepage.federation.vertical.failures import METHODS, Cache, Failures, Method
-from seepage.federation.vertical.frames import Parties, Tables, check_rows, check_same_people, named_frames, prefixed
+from seepage.federation.vertical.frames import (
+    Parties,
+    Tables,
+    check_rows,
+    check_same_people,
+    is_one_table,
+    named_frames,
+    prefixed,
+)
 from seepage.federation.vertical.labels import Labels, weighing
 from seepage.federation.vertical.named_designs import make_design
-from seepage.federation.vertical.one_table import dealt_frames, is_one_table
+from seepage.federation.vertical.one_table import dealt_frames
 from seepage.federation.vertical.refusals import value_errors
 from seepage.federation.vertical.rows import AlignedRows
 from seepage.federation.vertical.saved import (
