@@ -27,11 +27,11 @@ def houses(rows: int = 200) -> tuple[dict[str, pl.DataFrame], np.ndarray]:
 
 def test_it_learns_and_answers_in_the_targets_units() -> None:
     tables, price = houses()
-    model = TabVFLRegressor(**SHORT | {"finetuning": 60}).fit(tables, price)
+    model = TabVFLRegressor(**SHORT | {"finetuning": 20, "steps": 2}).fit(tables, price)
     predicted = model.predict(tables)
     assert predicted.shape == price.shape
     assert abs(predicted.mean() - price.mean()) < price.std()
-    assert model.score(tables, price) > 0.4
+    assert model.score(tables, price) > 0.5
     assert model.transform(tables).shape == (len(price), 6)
 
 

@@ -51,15 +51,14 @@ def in_pandas(frame: pl.DataFrame) -> Any:
 
 @BOTH
 def test_scikit_learns_own_checks(estimator: Estimator) -> None:
-    model = estimator(**SHORT | {"finetuning": 1}, parties=2)
+    model = estimator(**SHORT | {"finetuning": 1}, steps=1, parties=2)
     check_estimator(model, expected_failed_checks=EXPECTED_FAILED_CHECKS | UNTRAINED, on_skip=None)
 
 
 @pytest.mark.slow
 @BOTH
-@pytest.mark.parametrize("parties", [1, 2])
-def test_scikit_learns_own_checks_with_training(estimator: Estimator, parties: int) -> None:
-    model = estimator(**SHORT | {"finetuning": 60, "latent": 8}, parties=parties)
+def test_scikit_learns_own_checks_with_training(estimator: Estimator) -> None:
+    model = estimator(**SHORT | {"finetuning": 60, "latent": 8}, parties=2)
     check_estimator(model, expected_failed_checks=EXPECTED_FAILED_CHECKS, on_skip=None)
 
 
@@ -251,7 +250,7 @@ def test_labels_of_rows_without_weight_are_not_learned(estimator: Estimator) -> 
 
 def test_weights_move_predictions_and_stay_at_the_host() -> None:
     frame, y = people()
-    settings = SHORT | {"finetuning": 10, "pretraining": 1}
+    settings = SHORT | {"finetuning": 8, "pretraining": 1, "steps": 2}
     generator = np.random.default_rng(3)
     noise = generator.integers(0, 2, len(y))  # nothing to learn but how often each class is
     plain = TabVFLClassifier(**settings, parties=OWNERS).fit(frame, noise)
