@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,8 @@ Config = Annotated[Path, typer.Option("--config", help="The party's own configur
 
 @app.callback()
 def group() -> None:
+    if find_spec("grpc") is None or find_spec("cryptography") is None:
+        raise InputError("Parties on different machines need grpcio and cryptography: pip install 'seepage[vertical]'.")
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what goes wrong is told in a sentence of ours
 
 

@@ -67,6 +67,9 @@ class TrainingSummary(Summary):
     """Models over columns at several parties: what they are worth, and what the parties read of each other."""
 
     study: Literal["training"] = "training"
+    apart: Annotated[
+        tuple[str, ...], Field(description="guests on other machines; empty where all parties ran in one process")
+    ] = ()
     cells: tuple[TrainingResult, ...]
 
     def lines(self) -> tuple[list[str], list[list[str]]]:

@@ -141,6 +141,7 @@ def _head(config: HostConfig, model: HostModel, run: Run, command: str, begun: s
             sees=(f"The host, of every guest: {', '.join(received)}.",),
         ),
         "not_tested": NOT_TESTED,
+        "apart": list(config.guests),
     }
 
 

@@ -14,6 +14,7 @@ class TrainingCost:
     """Every setting; a phase that was not run has no numbers."""
 
     trainings: tuple[TrainedDesign, ...]
+    where: str
     phases: tuple[str, ...] = ("pretraining", "fine-tuning")
 
     def shown(self, training: TrainedDesign, scope: str, metric: str) -> str:
@@ -27,7 +28,12 @@ class TrainingCost:
 def training_cost(summary: TrainingSummary) -> TrainingCost | None:
     """The cost of every setting."""
     trainings = trainings_of(summary)
-    return TrainingCost(trainings) if trainings else None
+    where = (
+        "Parties on their own machines; seconds and memory are the host's"
+        if summary.apart
+        else "All parties in one process"
+    )
+    return TrainingCost(trainings, where) if trainings else None
 
 
 SECTION = Section(

@@ -21,7 +21,7 @@ MEANINGS = {
     Level.NOT_FOUND: "The tested readings get no more than guessing. This is no proof of safety: it holds for them, "
     "for these designs and for the threat model below only.",
     Level.NOT_MEASURED: "What the parties read of each other was not measured. That says nothing about privacy; "
-    "run it again with --privacy to know.",
+    "`seepage train --privacy` measures it where all columns are in one place.",
 }
 
 
@@ -32,16 +32,12 @@ def verdict(summary: TrainingSummary) -> Verdict:
     level = light([_level(training) for training in known], summary.not_run)
     worst = max(known, key=lambda training: (_level(training).severity, _gain(training)), default=None)
     best = _best(trainings)
-    guests = len({column.dataset for column in summary.dataset.columns})
-    dealt = (
-        f"{plural(len(summary.dataset.columns), 'column')} lie at {plural(guests, 'guest')}, the labels at the host."
-    )
     sentences = [
         *_labels(worst),
         *_setting(worst, known),
         _worth(trainings),
         *_constant(trainings),
-        dealt,
+        _dealt(summary),
         *gaps(summary),
     ]
     return Verdict(
@@ -51,6 +47,16 @@ def verdict(summary: TrainingSummary) -> Verdict:
         tiles=_tiles(worst, best),
         sentences=tuple(sentences),
     )
+
+
+def _dealt(summary: TrainingSummary) -> str:
+    """Whose columns and labels are where."""
+    columns = plural(len(summary.dataset.columns), "column")
+    if summary.apart:
+        others = ", ".join(summary.apart)
+        return f"{columns} and the labels lie at {summary.dataset.name}. Those of {others} are known there only."
+    guests = len({column.dataset for column in summary.dataset.columns})
+    return f"{columns} lie at {plural(guests, 'guest')}, the labels at the host."
 
 
 def _gain(training: TrainedDesign) -> float:
