@@ -62,6 +62,17 @@ def test_save_and_load(tmp_path: Path) -> None:
         TabVFLClassifier.load(tmp_path)
 
 
+def test_the_folder_continues_a_run_with_the_same_weights(tmp_path: Path) -> None:
+    tables, price = houses(60)
+    weights = np.linspace(1, 2, 60)
+    first = TabVFLRegressor(**SHORT).fit(tables, price, sample_weight=weights, folder=tmp_path)
+    again = TabVFLRegressor(**SHORT).fit(tables, price, sample_weight=weights, folder=tmp_path)
+    assert [epoch.seconds for epoch in again.history_.epochs] == [epoch.seconds for epoch in first.history_.epochs]
+    for others in (None, weights[::-1]):
+        with pytest.raises(InputError, match="other settings"):
+            TabVFLRegressor(**SHORT).fit(tables, price, sample_weight=others, folder=tmp_path)
+
+
 def changed(folder: Path, **facts: Any) -> None:
     """The host's model.json with other facts; None takes one away."""
     files: dict[str, str | bytes] = {**read_party(folder)}
@@ -88,6 +99,7 @@ def test_a_classifier_of_an_earlier_version_is_loaded(tmp_path: Path) -> None:
         ({"kind": "classifier"}, "a classifier has classes"),
         ({"kind": "forecaster"}, "'classifier' or 'regressor'"),
         ({"target": {"mean": 0, "scale": 0}}, "greater than 0"),
+        ({"names": ["size"]}, "1 names of 3 features"),
     ],
 )
 def test_a_model_that_does_not_fit_together_is_one_sentence(tmp_path: Path, facts: Any, sentence: str) -> None:
@@ -106,5 +118,7 @@ def test_targets_that_are_no_numbers_are_one_sentence() -> None:
         TabVFLClassifier(**SHORT).fit(tables, price)
     with pytest.raises(InputError, match="NaN"):
         TabVFLRegressor(**SHORT).fit(tables, np.where(price > 0, np.nan, price))
+    with pytest.raises(InputError, match=r"60 number\(s\) beyond 1e\+30"):
+        TabVFLRegressor(**SHORT).fit(tables, price * 1e200)
     with pytest.raises(InputError, match="the target y is None"):
         TabVFLRegressor(**SHORT).fit(tables, None)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import assert_all_finite
 from torch import Tensor
 
 from seepage._core import InputError
+from seepage.data.schema import LARGEST
 from seepage.federation.vertical.objective import Objective
 from seepage.federation.vertical.refusals import checked_by_scikit_learn
 
@@ -75,6 +76,7 @@ def read_numbers(y: Any, estimator: str) -> np.ndarray:
         raise InputError(f"The target of {estimator} must be numbers; for classes there is TabVFLClassifier.")
     with checked_by_scikit_learn():
         values: np.ndarray = check_array(labels, dtype=np.float64, ensure_2d=False, input_name="y")
+    _check_size(values, "The target")
     return values
 
 
@@ -90,6 +92,7 @@ def read_weights(sample_weight: Any, rows: int) -> np.ndarray | None:
         raise InputError(
             f"sample_weight has the shape {weights.shape}; there are {rows} rows, so it must be ({rows},)."
         )
+    _check_size(weights, "sample_weight")
     if (weights < 0).any():
         raise InputError(f"sample_weight has {int((weights < 0).sum())} negative weight(s); they must be 0 or more.")
     if not weights.any():
@@ -107,6 +110,12 @@ def scaled(weights: np.ndarray | None, train: np.ndarray) -> Tensor | None:
     if weights is None or not len(train):
         return None
     return torch.from_numpy((weights / weights[train].mean()).astype(np.float32))
+
+
+def _check_size(values: np.ndarray, what: str) -> None:
+    large = int((np.abs(values) > LARGEST).sum())
+    if large:
+        raise InputError(f"{what} has {large} number(s) beyond {LARGEST:g}, which models cannot compute with.")
 
 
 def _one_column(y: Any, estimator: str) -> np.ndarray:

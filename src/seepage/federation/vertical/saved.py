@@ -152,6 +152,8 @@ class SavedModel(BaseModel):
         needed = "classes" if self.kind == "classifier" else "target"
         if getattr(self, needed) is None:
             raise ValueError(f"a {self.kind} has {needed}")
+        if self.names is not None and len(self.names) != self.features:
+            raise ValueError(f"there are {len(self.names)} names of {self.features} features")
         return self
 
 
