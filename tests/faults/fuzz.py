@@ -24,7 +24,7 @@ from pathlib import Path
 from tests.faults.tally import Tally
 
 FULL = 100_000  # inputs of each reader
-FEWER = {"model_folder": 10_000}  # a network is built for every input
+FEWER = {"model_folder": 10_000, "frames": 20_000, "intersections": 20_000}  # networks are built, points multiplied
 LONGEST = 400  # bytes of an input
 HANGS = 5.0  # seconds after which an input counts as one that hangs
 MEMORY = 8 << 30  # bytes: a small file that makes a reader take more is one that must not
@@ -33,7 +33,7 @@ CORPUS = Path(__file__).parent / "corpus"
 ROOT = Path(__file__).parents[2]
 FOLLOWED = (
     "seepage.data", "seepage.results", "seepage.plans", "seepage.runs.plan", "seepage.attacks.properties.shards",
-    "seepage.federation.vertical", "seepage.captures", "tomllib",
+    "seepage.federation.vertical", "seepage.federation.network", "seepage.captures", "tomllib",
 )  # fmt: skip
 NAMES = {
     "csv": "CSV files", "parquet": "Parquet files", "plan": "plans (TOML)", "schema": "schemas (TOML)",
@@ -42,6 +42,8 @@ NAMES = {
     "run_folder": "run folders", "records": "records (Parquet)", "shards": "shadow models (safetensors)",
     "model_folder": "saved models", "messages": "messages of parties",
     "tensors": "captured weights (safetensors)", "npz": "captured weights (npz)", "capture": "captures (JSON)",
+    "frames": "frames of a host on another machine", "intersections": "messages of an intersection",
+    "party_config": "configurations of parties (TOML)", "party_log": "logs of messages (JSON lines)",
 }  # fmt: skip
 
 

@@ -39,6 +39,7 @@ from seepage.results.store import STORE_VERSION
 from seepage.results.tasks import TaskDone
 from seepage.results.trials import Trials
 from seepage.runs import read_plan
+from tests.faults import party_readers
 from tests.faults.bending import Choices, as_json, as_toml, bent_bytes
 
 Reader = Callable[[bytes], None]
@@ -442,6 +443,10 @@ READERS: dict[str, Reader] = {
     "tensors": tensors,
     "npz": npz,
     "capture": capture,
+    "frames": party_readers.frames,
+    "intersections": party_readers.intersections,
+    "party_config": party_readers.party_config,
+    "party_log": party_readers.party_log,
 }
 
 
