@@ -161,6 +161,9 @@ def test_an_empty_cell_of_an_array_is_nan_or_none() -> None:
     model = TabVFLClassifier(**SHORT, parties=2).fit(holed.to_numpy(), y)
     named = TabVFLClassifier(**SHORT, parties=2).fit(holed, y)
     assert np.array_equal(model.predict_proba(holed.to_numpy()), named.predict_proba(holed))
+    pandas = pytest.importorskip("pandas")
+    marked = np.array([[pandas.NA if cell is None else cell for cell in row] for row in holed.rows()], dtype=object)
+    assert np.array_equal(model.predict_proba(marked), named.predict_proba(holed))
     numbers = holed.drop("town").cast(pl.Float64)
     assert np.isnan(numbers.to_numpy()).any()
     assert TabVFLClassifier(**SHORT, parties=2).fit(numbers.to_numpy(), y).predict(numbers.to_numpy()).shape == y.shape

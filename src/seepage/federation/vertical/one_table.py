@@ -147,6 +147,11 @@ def array_frame(array: np.ndarray) -> pl.DataFrame:
             columns.append(pl.Series(f"x{place}", values.astype(np.float64)).fill_nan(None))
             continue
         if values.dtype.kind not in "biu":  # text, or objects of any kind
-            values = [None if value != value else value for value in values.tolist()]  # NaN is not itself
+            values = [None if _is_empty(value) else value for value in values.tolist()]
         columns.append(pl.Series(f"x{place}", values, strict=False))
     return as_frame(pl.DataFrame(columns), least=1)
+
+
+def _is_empty(value: Any) -> bool:
+    """Whether a cell is NaN, or what pandas writes for it, which answers no comparison."""
+    return type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float | np.floating) and value != value)
