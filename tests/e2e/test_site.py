@@ -47,7 +47,7 @@ def test_the_python_reference_has_the_public_names(site: Path) -> None:
     text = (site / "reference" / "api.html").read_text()
     for name in seepage.__all__:
         assert name in text or name == "__version__"
-    for name in ("check_attack", "Study", "TabVFLClassifier"):
+    for name in ("check_attack", "Study", "TabVFLClassifier", "TabVFLRegressor"):
         assert name in text
 
 

@@ -29,7 +29,15 @@ SCHEDULE = {
     "pretraining": 1, "finetuning": 1, "batch_size": 4, "rate": 0.1, "clip": 1.0, "hidden": 0.2, "sparsity": 0.0,
     "patience": 0,
 }  # fmt: skip
-SET_UP = {"design": "tabvfl", "aggregation": None, "place": 0, "guests": 1, "parts": PARTS, "schedule": SCHEDULE}
+SET_UP = {
+    "target": "died",
+    "design": "tabvfl",
+    "aggregation": None,
+    "place": 0,
+    "guests": 1,
+    "parts": PARTS,
+    "schedule": SCHEDULE,
+}
 _KEPT: list[tempfile.TemporaryDirectory[str]] = []
 _numbers = itertools.count(10)
 

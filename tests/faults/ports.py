@@ -1,7 +1,7 @@
 """Which ports are open while Seepage works: of the process and all it started, as the kernel lists them.
 
-The list: `serve` opens one port, Dask one for its scheduler and two for each worker (the worker, and who starts it
-again), all on 127.0.0.1. Nothing else opens any.
+The list: `serve` and a guest of `party` open one port, Dask one for its scheduler and two for each worker (the worker,
+and who starts it again), all on 127.0.0.1. Nothing else opens any.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tests.runs.test_every_study import planned
 
 _LISTEN, _UNBOUND = "0A", "07"  # as the kernel writes the states of sockets that anyone can send to
 _ACCEPTS = 0x10000  # of a socket in a file
+LOOPBACK = ("127.0.0.1", "::ffff:127.0.0.1")  # the second is the first, as gRPC writes it
 LOOK = 0.1  # seconds between two looks
 SECONDS = 300.0  # for one command
 
@@ -99,7 +100,7 @@ def watched(words: list[str], folder: Path, *, ports: int = 0, ends: bool = True
         try:
             while command.poll() is None:
                 found = listening(command.pid)
-                if others := [each for each in found if each[1] != "127.0.0.1"]:
+                if others := [each for each in found if each[1] not in LOOPBACK]:
                     return f"open to others than this machine: {others}"
                 most = max(most, len(found))
                 if time.monotonic() - began > SECONDS:
@@ -121,6 +122,8 @@ def commands(folder: Path) -> dict[str, tuple[list[str], int, bool]]:
     for study in ("rows", "property"):
         (folder / study).mkdir()
         planned(study, folder / study)
+    said = 'name = "lab"\nhost = "bank"\nlisten = "127.0.0.1:0"\ntable = "rows/table.csv"\nplain = true\n'
+    (folder / "guest.toml").write_text(f'{said}folder = "guest"\n')
     table = ["--data", "rows/table.csv", "--target", "target", "--batch-size", "2", "--trials", "2", "--exposure", "0"]
     rows, own = ["audit", "--plan", "rows/plan.toml"], ["audit", "property", "--plan", "property/plan.toml"]
     return {
@@ -129,6 +132,7 @@ def commands(folder: Path) -> dict[str, tuple[list[str], int, bool]]:
         "dask": ([*rows, "--jobs", "1", "--backend", "dask", "--out", "runs/dask"], 3, True),
         "property": ([*own, "--jobs", "1", "--out", "runs/property"], 0, True),
         "serve": (["serve", "runs"], 1, False),
+        "guest": (["party", "guest", "--config", "guest.toml"], 1, False),
     }
 
 
@@ -148,5 +152,5 @@ def watch(names: Sequence[str], tally: Tally) -> None:
 def campaign(share: float) -> list[Tally]:
     """Every command once; there is nothing to do a share of."""
     tally = Tally("commands whose open ports were watched")
-    watch(("audit", "plan", "dask", "property", "serve"), tally)
+    watch(("audit", "plan", "dask", "property", "serve", "guest"), tally)
     return [tally]

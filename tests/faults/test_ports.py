@@ -23,7 +23,7 @@ def test_an_open_port_is_seen_whatever_its_kind(tmp_path: Path) -> None:
     assert {pid for pid, _, _ in seen} == {os.getpid()}
 
 
-def test_serve_opens_one_port_for_this_machine() -> None:
+def test_serve_and_a_guest_open_one_port_each_for_this_machine() -> None:
     tally = Tally("ports")
-    watch(("serve",), tally)
+    watch(("serve", "guest"), tally)
     assert tally.told == []

@@ -215,6 +215,7 @@ def test_a_value_of_the_rows_is_nowhere(network: ModuleType, tmp_path: Path, cap
     file = tmp_path / "site-1.csv"
     clinic(rows=600).select(COLUMNS).head(8).write_csv(file)
     planted(file)
+    (tmp_path / "kept").mkdir()  # the recorder writes from a thread of its own, perhaps later
     out, back = in_chains(*(RecorderFilter(str(tmp_path / "kept" / "capture"), facts=FACTS) for _ in range(2)))
     common_decomposers.register()  # as NVFlare's parties do before they talk
     with caplog.at_level(logging.DEBUG):

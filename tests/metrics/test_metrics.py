@@ -55,7 +55,7 @@ def test_matching_is_the_cheapest_of_all(cost: np.ndarray) -> None:
     assert total == min(sum(cost[i, j] for i, j in enumerate(p)) for p in itertools.permutations(range(4)))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.permutations(range(6)), st.floats(0, 1))
 def test_scores_do_not_depend_on_the_order_of_rows(order: list[int], noise: float) -> None:
     true = truth(6)
@@ -121,17 +121,17 @@ def test_prior_is_mean_and_mode() -> None:
 
 def test_random_baselines_are_where_arithmetic_puts_them() -> None:
     """One row, many draws: uniform finds a category of k in 1/k of the draws."""
-    evaluator = Evaluator(training=Reference.of(TABLE), draws=4000)
+    evaluator = Evaluator(training=Reference.of(TABLE), draws=1000)
     true = truth(1)
     claim = Claim(outcome=Outcome.OK, rows=ENCODER.encode(true.rows, STATISTICS))
     values = evaluator(claim, true, Knowledge(), Streams(0).numpy("b"))
-    assert values[Measure("uniform", "colour", "accuracy")] == pytest.approx(1 / 3, abs=0.03)
+    assert values[Measure("uniform", "colour", "accuracy")] == pytest.approx(1 / 3, abs=0.06)
     share = (TABLE.codes[:, 0] == true.rows.codes[0, 0]).mean()
-    assert values[Measure("marginal", "colour", "accuracy")] == pytest.approx(share, abs=0.03)
+    assert values[Measure("marginal", "colour", "accuracy")] == pytest.approx(share, abs=0.06)
     low, high, spread = TABLE.numbers[:, 0].min(), TABLE.numbers[:, 0].max(), 0.319 * TABLE.numbers[:, 0].std()
     age = true.rows.numbers[0, 0]
     expected = (min(high, age + spread) - max(low, age - spread)) / (high - low)
-    assert values[Measure("uniform", "age", "accuracy")] == pytest.approx(expected, abs=0.03)
+    assert values[Measure("uniform", "age", "accuracy")] == pytest.approx(expected, abs=0.06)
 
 
 def test_known_ranges_clamp_the_claim() -> None:

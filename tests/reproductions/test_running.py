@@ -63,6 +63,7 @@ def test_a_cell_of_cafe_with_its_curve(tmp_path: Path) -> None:
     assert all(cell.ours is not None for cell in made.table.cells)
 
 
+@pytest.mark.slow
 def test_the_closed_form_reads_everybody_of_a_small_table(tmp_path: Path) -> None:
     work = replace(TINY, scale=0.05, paths={"adult": tables.adult(tmp_path)})
     made = run("cafe", "own", tmp_path, work, data=["adult"], attacks=["cafe_closed_form"])
@@ -93,6 +94,7 @@ def test_tables_of_one_plan_share_its_run(tmp_path: Path) -> None:
     assert read_table(first.folders[0] / "reproduced-4.2-shadows.json") == second.table
 
 
+@pytest.mark.slow
 def test_a_cell_of_tabvfl_and_what_is_left_out(tmp_path: Path) -> None:
     work = replace(TINY, scale=0.0001, paths={"bank_marketing": tables.bank(tmp_path)})
     made = run("tabvfl", "6.1", tmp_path, work, data=["bank_marketing", "airline"], phases=["both"])

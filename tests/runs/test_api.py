@@ -267,15 +267,15 @@ def test_bad_input_is_one_clear_sentence(options: dict[str, Any], message: str) 
 
 def test_every_combination_is_tested_and_a_federation_is_trained_once_for_all_attacks() -> None:
     summary = audited(
-        models=("mlp", "mlp:width=8"), defenses=("none", "gaussian_noise:0.1"), batch_sizes=(1, 2),
+        models=("mlp", "mlp:width=8"), defenses=("none", "gaussian_noise:0.1"), batch_sizes=(2,),
         attacks=("gradient_matching", "dlg:steps=5"), exposure=0, attack_points="initialized",
         attack_options={"steps": 2},
     )  # fmt: skip
     tested = {(c.model, c.defense, c.batch_size, c.attack) for c in summary.cells}
-    assert len(tested) == len(summary.cells) == 16
+    assert len(tested) == len(summary.cells) == 8
     assert ("mlp:width=8", "gaussian_noise:deviation=0.1", 2, "dlg:steps=5") in tested
     trained = [(u.model, u.defense, u.batch_size) for u in summary.utility if u.attack_point == "best"]
-    assert len(trained) == len(set(trained)) == 8
+    assert len(trained) == len(set(trained)) == 4
     sizes = {u.model: u.parameters for u in summary.utility}
     assert sizes["mlp:width=8"] < sizes["mlp"]
 

@@ -310,6 +310,7 @@ def test_running_statistics_of_batch_norm_are_part_of_what_was_sent(tmp_path: Pa
     assert not kept.moved
 
 
+@pytest.mark.slow
 def test_a_preprocessing_that_all_share_tells_numbers_in_their_own_units(tmp_path: Path) -> None:
     frame = clinic(rows=300).select("age", "sex", "ward", "hours_in_emergency", "died")
     kept = ["age", "hours_in_emergency", "sex", "ward"]

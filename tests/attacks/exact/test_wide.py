@@ -68,6 +68,7 @@ def found(world: World, view: View) -> list[Rows]:
     return [certify(view, codes, numbers), certify(view, codes, polish(view, codes, numbers))]
 
 
+@pytest.mark.slow
 def test_the_same_rows_are_certified() -> None:
     """Over twenty updates: on another processor a row that lies on the limit of a test may fall to its other side."""
     alike, both, spans = [], 0, []

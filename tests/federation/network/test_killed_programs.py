@@ -65,8 +65,7 @@ def trained(folder: Path, run: str, epochs: int, kills: list[str], seed: int = 0
             until = time.monotonic() + drawn.uniform(0.5, 4.0)
             while time.monotonic() < until and host.process.poll() is None:
                 time.sleep(0.05)  # the moment of a kill is what is drawn here
-            if host.process.poll() is not None:
-                break
+            assert host.process.poll() is None, host.said  # every kill is of a training that goes on
             if name == "hospital":
                 host.kill()
                 host = Program(folder, "hospital", "host")

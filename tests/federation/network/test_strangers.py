@@ -72,7 +72,7 @@ def test_a_guest_wants_a_hello_and_each_message_once(tmp_path: Path) -> None:
         ("align", {"way": "psi", "table": "training", "session": "00" * 32}, "too short to be one"),
         ("align", {"way": "order", "table": "new", "rows": 60}, "no table of new people"),
         ("aligned", {"way": "psi", "table": "training"}, "There is no alignment to end"),
-        ("set up", {}, r"facts that do not fit \(SetUp, design"),
+        ("set up", {}, r"facts that do not fit \(SetUp, target"),
         ("finish", {}, "no model to finish"),
         ("predict", {}, "no model yet"),
         ("lunch", {}, "a step of training that there is not"),
@@ -97,7 +97,7 @@ def test_only_the_host_may_ask_and_only_the_guest_may_answer(folder: Path) -> No
     keys = folder / "keys"
     make_keys(["mallory"], keys)
     make_keys(["hospital", "lab"], folder / "elsewhere")
-    make_keys(["lab"], folder / "old", days=-1)
+    make_keys(["hospital", "lab"], folder / "old", days=-1)
     told: list[str] = []
     door = open_door(read_config(GuestConfig, folder / "lab.toml"), told.append)
     try:
@@ -111,6 +111,8 @@ def test_only_the_host_may_ask_and_only_the_guest_may_answer(folder: Path) -> No
             remote(folder, door.address, keys / "hospital", "shop").connect()
         with pytest.raises((StrangerError, PartyError), match="'lab'"):
             remote(folder, door.address, folder / "elsewhere" / "hospital").connect()
+        with pytest.raises(InputError, match="expired on"):
+            remote(folder, door.address, folder / "old" / "hospital")
         plain = grpc.insecure_channel(door.address).unary_unary(METHOD)
         with pytest.raises(grpc.RpcError):
             plain(b"", timeout=2)
@@ -143,6 +145,32 @@ def test_no_row_in_common_is_a_sentence_at_the_host(folder: Path) -> None:
     with doors(folder, ("lab",)) as opened:
         config = host_config(folder, {"lab": opened["lab"].address})
         with open_host(config) as (party, _), pytest.raises(InputError, match="no key in common"):
+            party.train()
+
+
+def test_labels_at_two_parties_are_a_sentence(folder: Path) -> None:
+    people(60).select("person", *OWNED["lab"], "died").write_csv(folder / "lab.csv")
+    with doors(folder, ("lab",)) as opened:
+        config = host_config(folder, {"lab": opened["lab"].address})
+        with (
+            open_host(config) as (party, _),
+            pytest.raises(PartyError, match=r"'lab' refuses: .* labels would lie at two"),
+        ):
+            party.train()
+        nobody = config.model_copy(update={"target": "dide", "folder": folder / "other"})
+        with pytest.raises(InputError, match="Did you mean 'died'"), open_host(nobody):
+            pass
+
+
+def test_a_table_that_changed_does_not_go_on(folder: Path) -> None:
+    with doors(folder, ("lab",)) as opened:
+        config = host_config(folder, {"lab": opened["lab"].address})
+        with open_host(config) as (party, _):
+            party.train()
+    people(60, seed=5).select("person", *OWNED["lab"]).write_csv(folder / "lab.csv")
+    with doors(folder, ("lab",)) as opened:
+        config = config.model_copy(update={"guests": {"lab": opened["lab"].address}})
+        with open_host(config) as (party, _), pytest.raises(PartyError, match="'lab' has changed since this training"):
             party.train()
 
 

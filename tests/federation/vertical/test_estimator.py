@@ -171,7 +171,7 @@ def test_columns_have_one_owner_that_is_there() -> None:
     with pytest.raises(InputError, match="column"):
         TabVFLClassifier(**SHORT, parties={"bank": ["nothing"]}).fit(whole, y)
     with pytest.raises(InputError, match="no names of columns"):
-        TabVFLClassifier(**SHORT).fit(np.zeros((120, 4)), y)
+        TabVFLClassifier(**SHORT, parties=columns).fit(np.zeros((120, 4)), y)
 
 
 def test_the_folder_continues_a_run(tmp_path: Path) -> None:

@@ -22,9 +22,8 @@ def recorded(
     recorder = Recorder(epochs=epochs)
     model = TabVFLClassifier(latent=2, pretraining=1, finetuning=finetuning, batch_size=64, patience=0, seed=1)
     rows = np.arange(len(LABELS))
-    model.fit(
+    model.defended(defense).fit(
         TABLES, LABELS, train_rows=rows[:120], validation_rows=rows[120:140], traffic=Traffic(listener=recorder),
-        defense=defense,
     )  # fmt: skip
     recorder.trained()
     model.predict(TABLES)

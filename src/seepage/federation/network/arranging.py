@@ -108,8 +108,13 @@ class Schedule(Facts):
 
 
 class SetUp(Facts):
-    """What a guest builds its part of the model from; the training rows come as batch ids."""
+    """What a guest builds its part of the model from; the training rows come as batch ids.
 
+    Args:
+        target: the column of the host's labels, so that a guest that has it too can say so.
+    """
+
+    target: Annotated[str, Field(max_length=1_000)]
     design: Annotated[str, Field(max_length=64)]
     aggregation: Annotated[str, Field(max_length=64)] | None
     place: Annotated[int, Field(ge=0, le=10_000)]

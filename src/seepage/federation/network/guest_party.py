@@ -185,6 +185,11 @@ class GuestParty:
         facts = read_facts(SetUp, frame.header.facts, self._tables.host)
         if self._frame is None:
             raise PartyError("Rows must be aligned before the model is set up.")
+        if facts.target in self._frame.columns:
+            raise PartyError(
+                f"Guest {self._tables.name!r} has a column of the name of the host's target, so labels would lie at "
+                "two parties; leave it out (leave_out in its configuration), or rename it."
+            )
         train = opened_tensors(frame.body, self._tables.host).get(Kind.BATCH_IDS)
         if train is None or not len(train) or int(train.min()) < 0 or int(train.max()) >= self._frame.height:
             raise PartyError("The training rows that the host names are none of the common rows.")

@@ -80,6 +80,7 @@ class HostRows:
 
     Args:
         name: of the party, which is also that of its own columns.
+        target: the column of the labels.
         labels: (rows,) class codes.
         classes: their names.
         frame: its own columns; None if it has the labels only.
@@ -87,6 +88,7 @@ class HostRows:
     """
 
     name: str
+    target: str
     labels: np.ndarray
     classes: tuple[str, ...]
     frame: pl.DataFrame | None
@@ -225,6 +227,7 @@ class HostParty:
         agreement = self._agreement
         parts = {name: getattr(agreement.parts, name) for name in Parts.model_fields}
         return SetUp(
+            target=self._rows.target,
             design=agreement.design,
             aggregation=agreement.aggregation,
             place=place,

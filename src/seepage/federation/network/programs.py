@@ -89,6 +89,7 @@ def host_rows(config: HostConfig, path: Path, *, labelled: bool = True) -> HostR
         keys = read_keys(config.name, *(frame[key] for key in config.key), form=config.key_format.form)
     return HostRows(
         name=config.name,
+        target=config.target,
         labels=codes.astype(np.int64),
         classes=classes,
         frame=own if config.columns and own.width else None,

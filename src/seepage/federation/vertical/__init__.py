@@ -23,6 +23,7 @@ from seepage.federation.vertical.training import Federation
 
 if TYPE_CHECKING:
     from seepage.federation.vertical.estimator import TabVFLClassifier as TabVFLClassifier
+    from seepage.federation.vertical.regressor import TabVFLRegressor as TabVFLRegressor
 
 __all__ = [
     "AGGREGATIONS",
@@ -56,6 +57,7 @@ __all__ = [
     "Stamp",
     "TabVFL",
     "TabVFLClassifier",
+    "TabVFLRegressor",
     "Threads",
     "Traffic",
     "Training",
@@ -68,4 +70,6 @@ __all__ = [
     "shared_by_all",
 ]
 
-__getattr__ = lazily(__name__, {"TabVFLClassifier": "estimator"})  # scikit-learn takes a second to load
+__getattr__ = lazily(  # scikit-learn takes a second to load
+    __name__, {"TabVFLClassifier": "estimator", "TabVFLRegressor": "regressor"}
+)

@@ -1,74 +1,45 @@
-"""Tables of parties as scikit-learn's users have them: by name, in a list, or one frame with columns dealt by name."""
+"""Tables of parties as people have them: by name or in a list. One table for all is in :mod:`one_table`."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from seepage._core import InputError, unknown_name
+from seepage._core import InputError
 from seepage._core.names import party_name
 from seepage.data import as_frame
 
-Tables = Mapping[str, Any] | Sequence[Any] | Any  # the last: one frame, whose columns ``parties`` deals
-PartyColumns = Mapping[str, Sequence[str]]
+Tables = Mapping[str, Any] | Sequence[Any] | Any  # the last: one table, whose columns ``parties`` deals
+Parties = Mapping[str, Sequence[str] | Sequence[int]] | int  # names or positions of each guest's columns
 
 
-def named_frames(
-    tables: Tables, parties: PartyColumns | None = None, absent: Collection[str] = ()
-) -> dict[str, pl.DataFrame]:
-    """The guests' frames by name.
-
-    Args:
-        tables: frames by name or in a list, or one frame of all columns.
-        parties: whose columns of that one frame are whose.
-        absent: guests whose columns may be missing in it.
-    """
-    check_same_people(tables)
-    for name in (*(tables if isinstance(tables, Mapping) else ()), *(parties or ())):
-        party_name(str(name))
+def is_one_table(tables: Tables) -> bool:
+    """Whether this is one table for all parties (a frame, an array, rows in a list), not one of each party."""
+    if any(hasattr(tables, name) for name in ("shape", "columns", "__array__")) or not isinstance(tables, Iterable):
+        return True
     if isinstance(tables, Mapping):
-        return {str(name): as_frame(table, least=1) for name, table in tables.items()}
-    if hasattr(tables, "columns"):
-        return _dealt_frame(as_frame(tables, least=1), parties, absent)
-    if hasattr(tables, "shape"):
-        raise InputError(
-            "An array has no names of columns; give a frame with parties={name: columns}, or a frame each."
-        )
+        return False
+    return any(len(getattr(table, "shape", ())) != 2 for table in tables)
+
+
+def named_frames(tables: Mapping[str, Any] | Sequence[Any]) -> dict[str, pl.DataFrame]:
+    """The guests' frames by name, from frames by name or in a list."""
+    if isinstance(tables, Mapping):
+        return {party_name(str(name)): as_frame(table, least=1) for name, table in tables.items()}
     return {f"guest{number}": as_frame(table, least=1) for number, table in enumerate(tables, start=1)}
 
 
-def _dealt_frame(frame: pl.DataFrame, parties: PartyColumns | None, absent: Collection[str]) -> dict[str, pl.DataFrame]:
-    if not parties:
-        raise InputError(
-            "There is one frame for all parties; say whose columns are whose with parties={name: columns}, or give a "
-            "frame for each party by its name."
-        )
-    here = {name: list(columns) for name, columns in parties.items() if name not in absent}
-    owners: dict[str, str] = {}
-    for name, columns in here.items():
-        for column in columns:
-            if column not in frame.columns:
-                raise unknown_name("column", column, frame.columns)
-            if column in owners:
-                raise InputError(
-                    f"The column {column!r} is given to {owners[column]!r} and to {name!r}; it has one owner."
-                )
-            owners[column] = name
-    return {name: frame.select(columns) for name, columns in here.items()}
-
-
-def check_same_people(tables: Tables, labels: Any = None) -> None:
+def check_same_people(tables: Tables, labels: Any = None, weights: Any = None) -> None:
     """Stop where pandas' indices say that row i is not the same person everywhere."""
-    if isinstance(tables, Mapping):
-        named = {f"guest {name!r}": table for name, table in tables.items()}
-    elif hasattr(tables, "columns") or hasattr(tables, "shape"):
+    if is_one_table(tables):
         named = {"the table": tables}
+    elif isinstance(tables, Mapping):
+        named = {f"guest {name!r}": table for name, table in tables.items()}
     else:
         named = {f"guest {number}": table for number, table in enumerate(tables, start=1)}
-    if labels is not None:
-        named["the labels"] = labels
+    named |= {"the labels": labels, "the weights": weights}
     known = [(name, index) for name, table in named.items() if (index := _pandas_index(table)) is not None]
     for name, index in known[1:]:
         first, expected = known[0]

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
 from seepage._core.names import HOST
@@ -23,6 +22,7 @@ from seepage.federation.vertical.messages import (
     Stamp,
     opened,
 )
+from seepage.federation.vertical.objective import CrossEntropy, Objective
 from seepage.federation.vertical.party import Learning
 from seepage.federation.vertical.schedule import Training
 
@@ -48,13 +48,14 @@ class Host:
 
     Args:
         top: its part of the model.
-        mapping: its last layer, from the latent to the classes.
+        mapping: its last layer, from the latent to the classes, or to a number.
         labels: (rows,) of the aligned rows. They never leave this object.
         channel: the way to the guests.
         cache: stands in for guests that are absent.
         training: rate and clip of its optimiser, and the weight of the attention's sparsity. Algorithm 2 subtracts the
             mean of M log M, which is negative, and Eq. 3.17 adds the entropy -M log M: the same thing. Sparse masks
             have low entropy, so a positive weight makes masks sparse.
+        objective: what its outputs are judged by.
     """
 
     def __init__(
@@ -66,9 +67,10 @@ class Host:
         cache: Cache,
         *,
         training: Training,
+        objective: Objective | None = None,
     ) -> None:
         self._top, self._labels, self._channel, self.cache = top, labels, channel, cache
-        self._sparsity, self._smoothing = training.sparsity, training.smoothing
+        self._sparsity, self._objective = training.sparsity, objective or CrossEntropy()
         self._mapping = mapping
         self.learning = Learning({"top": top.module, "mapping": self._mapping}, training.rate, training.clip)
         self.lost: set[str] = set()  # guests that are absent from this epoch, or fell silent in it
@@ -138,14 +140,13 @@ class Host:
         gathered = self._gather(rows, stamp)
         with torch.set_grad_enabled(stamp.training):
             latent, sparsity = self._top.latent(gathered.values)
-            smoothing = self._smoothing if stamp.training else 0.0
-            cross = F.cross_entropy(self._mapping(latent), self._labels[rows], label_smoothing=smoothing)
-            loss = cross if sparsity is None else cross - self._sparsity * sparsity
+            error = self._objective.loss(self._mapping(latent), self._labels[rows], rows)
+            loss = error if sparsity is None else error - self._sparsity * sparsity
         if stamp.training:
             torch.autograd.backward(loss)
             self._teach(gathered, stamp)
             return _finite(float(loss.detach()), HOST, stamp)
-        return float(cross)
+        return float(error)
 
     def local_epoch(self, rows: Tensor, stamp: Stamp) -> float:
         """Let every guest pretrain on its own for an epoch; the sum of their losses."""
@@ -166,13 +167,13 @@ class Host:
         return torch.cat(found)
 
     def logits(self, latent: Tensor) -> Tensor:
-        """(rows, classes) from latents."""
+        """(rows, classes) from latents; (rows, 1) for a number."""
         with torch.no_grad():
             mapped: Tensor = self._mapping(latent)
         return mapped
 
     def predict(self, values: Sequence[Tensor]) -> Tensor:
-        """(rows, classes) logits from all guests' intermediate results, with the model as it is now."""
+        """(rows, outputs) from all guests' intermediate results, with the model as it is now."""
         mapped: Tensor = self._mapping(self._top.latent(values)[0])
         return mapped
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from seepage._core import InputError
+from seepage.federation.vertical.objective import CrossEntropy, Objective
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,14 +19,16 @@ class AlignedRows:
     Args:
         names: of the guests.
         columns: (rows, width) encoded columns of each guest.
-        labels: (rows,) class codes, at the host.
-        classes: how many.
+        labels: (rows,) class codes or numbers, at the host.
+        classes: how many; 1 for a number.
+        objective: what the host's outputs are judged by, at the host.
     """
 
     names: Sequence[str]
     columns: Sequence[Tensor]
     labels: Tensor
     classes: int
+    objective: Objective = field(default_factory=CrossEntropy)
 
     def __post_init__(self) -> None:
         if not self.names:
@@ -41,5 +44,5 @@ class AlignedRows:
                 )
             if not bool(torch.isfinite(x).all()):
                 raise InputError(f"Guest {name!r} has cells that are NaN or infinite.")
-        if self.classes < 2:
+        if self.classes < 2 and self.objective.classifies:
             raise InputError(f"The labels have {self.classes} class; at least 2 are needed.")

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
@@ -19,8 +19,10 @@ from seepage._core.files import digest, sealed, unsealed, write_atomically
 from seepage._core.names import HOST
 from seepage.data import Schema, Statistics
 from seepage.federation.vertical.columns import Columns
+from seepage.federation.vertical.training import Federation
 
 MANIFEST = "party.json"
+SavedKind = Literal["classifier", "regressor"]
 
 
 def write_party(folder: Path, files: Mapping[str, str | bytes]) -> None:
@@ -81,6 +83,22 @@ def set_weights(modules: nn.Module, content: bytes, where: Path) -> None:
         raise InputError(f"{where} does not hold this party's weights ({reason}).") from None
 
 
+def weights_of(federation: Federation) -> dict[str, bytes]:
+    """The weights of every party by its name, as they are saved."""
+    return {name: save(plain(modules.state_dict())) for name, modules in _modules_of(federation).items()}
+
+
+def take_weights(federation: Federation, weights: Mapping[str, bytes], where: Path) -> None:
+    """Give every party its weights."""
+    for name, modules in _modules_of(federation).items():
+        set_weights(modules, weights[name], where / name / "weights.safetensors")
+
+
+def _modules_of(federation: Federation) -> dict[str, nn.Module]:
+    guests: dict[str, nn.Module] = {guest.name: guest.learning.modules for guest in federation.guests}
+    return guests | {HOST: federation.host.learning.modules}
+
+
 def plain(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """A state as it can be saved."""
     return {name: value.detach().clone().contiguous() for name, value in state.items()}
@@ -106,15 +124,37 @@ class Parameters(BaseModel):
     failure_probability: float
     failure_method: str
     seed: int | None = None  # in models of earlier versions; it is not written
-    parties: dict[str, list[str]] | None
+    parties: dict[str, list[str]] | dict[str, list[int]] | int | None
+
+
+class SavedTarget(BaseModel):
+    """What standardised a regressor's target."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    mean: float
+    scale: Annotated[float, Field(gt=0)]
 
 
 class SavedModel(BaseModel):
-    """What a host's model.json says."""
+    """What a host's model.json says. Models of earlier versions are classifiers and do not count their features."""
 
+    kind: SavedKind = "classifier"
     parameters: Parameters
     guests: Annotated[list[str], Field(min_length=1, max_length=10_000)]
-    classes: Annotated[list[str] | list[int] | list[float] | list[bool], Field(min_length=2)]
+    classes: Annotated[list[str] | list[int] | list[float] | list[bool], Field(min_length=2)] | None = None
+    target: SavedTarget | None = None
+    features: Annotated[int, Field(ge=1)] | None = None
+    names: list[str] | None = None  # of the features, where they came in one table
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        needed = "classes" if self.kind == "classifier" else "target"
+        if getattr(self, needed) is None:
+            raise ValueError(f"a {self.kind} has {needed}")
+        if self.names is not None and len(self.names) != self.features:
+            raise ValueError(f"there are {len(self.names)} names of {self.features} features")
+        return self
 
 
 class SavedStatistics(BaseModel):
@@ -137,6 +177,22 @@ def facts_of(kind: type[Saved], files: Mapping[str, bytes], name: str, folder: P
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise InputError(f"{folder / name} is not what Seepage writes ({place}: {first['msg']}).") from None
+
+
+def read_host(place: Path, kind: SavedKind) -> tuple[dict[str, bytes], SavedModel]:
+    """The host's files of a model of this kind, and what they say."""
+    if not (place / HOST / "model.json").exists():
+        raise InputError(f"{place} holds no saved model: there is no {HOST}/model.json.")
+    files = read_party(place / HOST)
+    facts = facts_of(SavedModel, files, "model.json", place / HOST)
+    if facts.kind != kind:
+        raise InputError(f"{place} holds a {facts.kind}, not a {kind}; use TabVFL{facts.kind.capitalize()}.load.")
+    return files, facts
+
+
+def plain_json(value: Any) -> Any:
+    """What JSON has no word for: arrays and numbers of numpy, tuples and ranges."""
+    return value.tolist() if hasattr(value, "tolist") else list(value)
 
 
 def columns_of(name: str, files: Mapping[str, bytes], folder: Path) -> Columns:

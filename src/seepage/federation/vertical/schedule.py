@@ -25,7 +25,7 @@ class Training:
         sparsity: weight of the attention's entropy while fine-tuning.
         patience: epochs without a better validation loss before a phase stops, and the best weights return; 0 trains
             to the end and keeps the last weights.
-        defense: what guests do to intermediate results, and the host to gradients and labels, before anything is sent.
+        defense: what guests do to intermediate results, and the host to gradients, before anything is sent.
     """
 
     pretraining: int = 100
@@ -45,11 +45,6 @@ class Training:
             raise InputError("There must be at least one epoch of pretraining or of fine-tuning.")
         if not 0 < self.hidden < 1:
             raise InputError(f"The hidden share is {self.hidden}; it must lie between 0 and 1.")
-
-    @property
-    def smoothing(self) -> float:
-        """Share of every label that the loss of fine-tuning spreads over all classes."""
-        return 0.0 if self.defense is None else self.defense.smoothing
 
 
 @dataclass(frozen=True)

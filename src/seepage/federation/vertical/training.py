@@ -79,6 +79,7 @@ class Federation:
             defended_channel(self.channel, training.defense, streams),
             Cache(len(rows.labels), failures.method),  # whoever is absent, drawn or really late
             training=training,
+            objective=rows.objective,
         )
         self._conductor = Conductor(
             self.host, training=training, local=design.local, failures=failures, streams=streams

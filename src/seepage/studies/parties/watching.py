@@ -77,13 +77,12 @@ def watched(
 ) -> Watched:
     """Train with every message recorded, then predict all rows so many times."""
     recorder = Recorder()
-    model.fit(
+    model.defended(defense).fit(
         parties.frames,
         parties.labels,
         train_rows=parties.train,
         validation_rows=parties.validation,
         traffic=Traffic(listener=recorder),
-        defense=defense,
         progress=progress,
     )
     recorder.trained()
