@@ -14,8 +14,9 @@ from sklearn.metrics import f1_score
 from seepage._core import Streams
 from seepage._core.names import HOST
 from seepage.data import Schema
+from seepage.federation.network.agreement import HostModel
 from seepage.federation.network.config import HostConfig
-from seepage.federation.network.hosting import HostModel, HostParty
+from seepage.federation.network.hosting import HostParty
 from seepage.results import Measure, Record, Run, TrainingCell, Trials
 from seepage.results.assembling import assemble
 from seepage.results.facts import ColumnFacts, Dataset, ThreatModel

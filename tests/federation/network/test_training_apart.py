@@ -11,8 +11,9 @@ import torch
 from safetensors.torch import load_file
 
 from seepage._core import InputError, Streams
+from seepage.federation.network.agreement import HostModel
 from seepage.federation.network.config import HostConfig
-from seepage.federation.network.hosting import HostModel, HostParty
+from seepage.federation.network.hosting import HostParty
 from seepage.federation.network.programs import host_rows, open_host
 from seepage.federation.vertical import AlignedRows, Columns, Failures, Federation, Phase, Training, make_design
 from seepage.federation.vertical.messages import SilentPartyError

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import secrets
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import torch
 from safetensors.torch import load, save
 
 from seepage._core import InputError, Progress, Streams, silent
 from seepage._core.files import write_atomically
 from seepage._core.names import HOST
-from seepage.data.row_keys import Keys
+from seepage.federation.network.agreement import Agreement, HostModel, HostRows
 from seepage.federation.network.arranging import (
     Align,
     Aligned,
@@ -34,7 +33,7 @@ from seepage.federation.network.message_log import MessageLog
 from seepage.federation.network.own_state import KeptGuest, OwnStates
 from seepage.federation.network.remote import Remote
 from seepage.federation.network.wire import packed_tensors
-from seepage.federation.vertical import Columns, HostSide, Kind, Training, new_session, shared_by_all
+from seepage.federation.vertical import Columns, HostSide, Kind, new_session, shared_by_all
 from seepage.federation.vertical.conducting import Conductor
 from seepage.federation.vertical.designs import final_mapping
 from seepage.federation.vertical.failures import Cache, Failures
@@ -44,55 +43,8 @@ from seepage.federation.vertical.named_designs import make_design
 from seepage.federation.vertical.saved import party_files, plain, read_party, set_weights, write_party
 from seepage.federation.vertical.schedule import History
 from seepage.federation.vertical.training import drawn
-from seepage.models.tabnet_split import TabNetParts
 
 SPLIT, MODEL = "rows.safetensors", "model"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Agreement:
-    """How all parties train; guests are told what they need of it.
-
-    Args:
-        design, aggregation: which part is where.
-        parts: sizes.
-        training: epochs, batch size and rate.
-        absent: what stands in for a guest that is silent: ``cache``, ``zeros`` or ``hybrid``.
-        waits: repeat an epoch in which a guest fell silent when it is back, instead of going on without it.
-        validation, test: shares of the common rows.
-        seed: for experiments; None draws from the system.
-    """
-
-    design: str
-    aggregation: str | None
-    parts: TabNetParts
-    training: Training
-    absent: str = "cache"
-    waits: bool = False
-    validation: float = 0.15
-    test: float = 0.15
-    seed: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class HostRows:
-    """What the host brings.
-
-    Args:
-        name: of the party, which is also that of its own columns.
-        target: the column of the labels.
-        labels: (rows,) class codes.
-        classes: their names.
-        frame: its own columns; None if it has the labels only.
-        keys: who the rows are; None where files are in the same order.
-    """
-
-    name: str
-    target: str
-    labels: np.ndarray
-    classes: tuple[str, ...]
-    frame: pl.DataFrame | None
-    keys: Keys | None
 
 
 class HostParty:
@@ -281,22 +233,3 @@ class HostParty:
         model.host.welcome()  # who was away learns what it missed
         for name in self._remote.guests:
             self._remote.arrange(name, Step.FINISH)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class HostModel:
-    """What the host has of the model.
-
-    Args:
-        host: its part.
-        own: its own columns' part, if it has columns.
-        columns: how those are read.
-        split: the host's common rows, and which of them are for what.
-        labels: (common rows,) class codes.
-    """
-
-    host: Host
-    own: KeptGuest | None
-    columns: Columns | None
-    split: dict[str, np.ndarray]
-    labels: np.ndarray

@@ -15,10 +15,11 @@ from seepage._core import InputError, unknown_name
 from seepage._core.files import make_folders
 from seepage.data.own_table import read_own_frame
 from seepage.data.row_keys import read_keys
+from seepage.federation.network.agreement import Agreement, HostRows
 from seepage.federation.network.config import GuestConfig, HostConfig, PartyConfig
 from seepage.federation.network.guest_party import GuestParty, GuestTables
 from seepage.federation.network.host_run import open_run
-from seepage.federation.network.hosting import Agreement, HostParty, HostRows
+from seepage.federation.network.hosting import HostParty
 from seepage.federation.network.message_log import MessageLog
 from seepage.federation.network.remote import Remote
 from seepage.federation.network.serving import Door
