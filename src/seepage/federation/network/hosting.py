@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import secrets
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -185,7 +184,7 @@ class HostParty:
             place=place,
             guests=guests,
             parts=Parts(**parts),
-            schedule=Schedule(**asdict(agreement.training)),
+            schedule=Schedule(**{name: getattr(agreement.training, name) for name in Schedule.model_fields}),
         )
 
     def _own_columns(self, split: dict[str, np.ndarray]) -> Columns:
