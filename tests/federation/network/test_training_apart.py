@@ -116,7 +116,7 @@ def test_a_host_that_is_killed_goes_on_to_the_same_numbers(tmp_path: Path) -> No
 @pytest.mark.parametrize("absent", ["cache", "zeros", "wait"])
 def test_a_guest_that_dies_and_comes_back_does_not_end_the_training(tmp_path: Path, absent: str) -> None:
     write_files(tmp_path, people(), shuffled=False)
-    write_configs(tmp_path, key=[], seed=3, absent=absent, training={"patience": 10, "finetuning": 6})
+    write_configs(tmp_path, key=[], seed=3, absent=absent, training={"patience": 20, "finetuning": 10})
     with doors(tmp_path, ("lab",)) as first, doors(tmp_path, ("shop",)) as opened:
         addresses = {"lab": first["lab"].address, "shop": opened["shop"].address}
         port = addresses["shop"]
@@ -136,10 +136,14 @@ def test_a_guest_that_dies_and_comes_back_does_not_end_the_training(tmp_path: Pa
         with open_host(config) as (party, _):
             party.train(told)
         came_back[0].close()
-    epochs = party.history.of(Phase.FINETUNING)
-    assert len(epochs) == 6
-    gone = [epoch.absent for epoch in epochs]
-    assert gone == [()] * 6 if absent == "wait" else gone == [(), ("shop",), ("shop",), (), (), ()]
+    gone = [epoch.absent for epoch in party.history.of(Phase.FINETUNING)]
+    assert len(gone) == 10
+    if absent == "wait":
+        assert gone == [()] * 10
+        return
+    assert gone[:3] == [(), ("shop",), ("shop",)]
+    assert gone[-1] == ()  # a busy machine may need another epoch or two to see that it is back
+    assert "".join("x" if each else "-" for each in gone).strip("-") == "x" * sum(map(bool, gone))
 
 
 def _back(folder: Path):  # type: ignore[no-untyped-def]
