@@ -7,7 +7,6 @@ from typing import Annotated
 from pydantic import Field
 
 from seepage._core import InputError
-from seepage._core.names import party_name
 from seepage._core.option import MAIN, Option
 from seepage.plans.options import MOST, MOST_ROWS, Settings
 from seepage.studies.common import ATTACKS, Attacks, Defenses, Seed
@@ -23,6 +22,7 @@ from seepage.studies.training.settings import (
     Rate,
     Tables,
     TrainingSettings,
+    check_parties,
 )
 
 # Those that need no weights of another party.
@@ -93,14 +93,7 @@ class PartiesSettings(Settings):
 
     def belongs(self) -> None:
         """Options that would have no effect are mistakes."""
-        for name in self.tables:
-            party_name(name)
-        if self.tables and not self.keys:
-            raise InputError("The parties' tables need --key, the column that says who a row is, and --target.")
-        if self.tables and self.guests is not None:
-            raise InputError("With the parties' own tables (--table) each party is a guest; leave --guests out.")
-        if not self.tables and self.keys:
-            raise InputError("The key belongs to the parties' own tables (--table NAME=FILE).")
+        check_parties(self.tables, self.keys, self.guests)
         if self.parties < 2:
             raise InputError("There is 1 party; what parties read of each other needs at least 2.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -54,6 +55,18 @@ Patience = Annotated[
     Field(ge=0, le=MOST),
     Option(help="Epochs without progress before a phase stops; 0: to the end.", group=TRAINING),
 ]
+
+
+def check_parties(tables: Mapping[str, str], keys: Sequence[str], guests: int | None) -> None:
+    """Tables of parties need names and a key; what is said of one table does not fit them, and the other way round."""
+    for name in tables:
+        party_name(name)
+    if tables and not keys:
+        raise InputError("The parties' tables need --key, the column that says who a row is, and --target.")
+    if tables and guests is not None:
+        raise InputError("With the parties' own tables (--table) each party is a guest; leave --guests out.")
+    if not tables and keys:
+        raise InputError("The key belongs to the parties' own tables (--table NAME=FILE).")
 
 
 class TrainingSettings(Settings):
@@ -131,14 +144,7 @@ class TrainingSettings(Settings):
 
     def belongs(self) -> None:
         """Options that would have no effect are mistakes."""
-        for name in self.tables:
-            party_name(name)
-        if self.tables and not self.keys:
-            raise InputError("The parties' tables need --key, the column that says who a row is, and --target.")
-        if self.tables and self.guests is not None:
-            raise InputError("With the parties' own tables (--table) each party is a guest; leave --guests out.")
-        if not self.tables and self.keys:
-            raise InputError("The key belongs to the parties' own tables (--table NAME=FILE).")
+        check_parties(self.tables, self.keys, self.guests)
         for name in ALIGNS:
             if not self.tables and getattr(self, name) != type(self).model_fields[name].default:
                 raise InputError(f"The setting {name!r} belongs to the parties' own tables (--table NAME=FILE).")
