@@ -15,7 +15,8 @@ import polars as pl
 import torch
 
 from seepage.federation.network.config import GuestConfig, HostConfig, read_config
-from seepage.federation.network.guest_party import GuestParty, GuestTables, NoSession
+from seepage.federation.network.guest_party import GuestParty, NoSession
+from seepage.federation.network.guest_tables import GuestTables
 from seepage.federation.network.message_log import MessageLog, check_log
 from seepage.federation.network.wire import Frame, Header, packed_tensors
 from seepage.federation.vertical import GuestSide, HostSide, Kind
@@ -152,6 +153,7 @@ def _log() -> bytes:
     log = MessageLog(_folder() / "good", "lab", None)
     for number in range(3):
         log.note("sent", "hospital", "compute", {"batch ids": number}, b"x")
+    log.close()
     return log.path.read_bytes()
 
 

@@ -37,12 +37,23 @@ class Disk:
         """One write at the end: processes that append do not mix theirs."""
         self._put(path, content, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE)
 
+    def open_end(self, path: Path) -> int:
+        """A file to which many lines are added, one write each; who opens it closes it."""
+        return self._open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE)
+
+    def add(self, handle: int, content: bytes) -> None:
+        """Add to an open file."""
+        left = memoryview(content)
+        while left:
+            left = left[os.write(handle, left) :]
+
+    def _open(self, path: Path, flags: int, mode: int) -> int:
+        return os.open(path, flags | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0), mode)
+
     def _put(self, path: Path, content: bytes, flags: int, mode: int) -> None:
-        handle = os.open(path, flags | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0), mode)
+        handle = self._open(path, flags, mode)
         try:
-            left = memoryview(content)
-            while left:
-                left = left[os.write(handle, left) :]
+            self.add(handle, content)
         finally:
             os.close(handle)
 

@@ -50,10 +50,10 @@ def keys(
 def guest(config: Config) -> None:
     """Answer the host's questions about this party's own columns, until Ctrl-C."""
     from seepage.federation.network.config import GuestConfig, read_config
-    from seepage.federation.network.programs import open_door
+    from seepage.federation.network.programs import as_a_program, open_door
 
     read = read_config(GuestConfig, config)
-    _threads(read.threads)
+    as_a_program(read.threads)
     door = open_door(read, lambda told: typer.echo(told, err=True))
     try:
         typer.echo(f"{read.name} listens at {door.address} for {read.host}. Ctrl-C ends it.")
@@ -67,11 +67,11 @@ def guest(config: Config) -> None:
 def host(config: Config) -> None:
     """Train with the guests, or go on where a kill left it; write this party's part of the model and a report."""
     from seepage.federation.network.config import HostConfig, read_config
-    from seepage.federation.network.programs import open_host
+    from seepage.federation.network.programs import as_a_program, open_host
     from seepage.runs.apart import write_report_of
 
     read = read_config(HostConfig, config)
-    _threads(read.threads)
+    as_a_program(read.threads)
     with open_host(read) as (party, _), ProgressBars() as progress:
         model = party.train(progress)
         told = write_report_of(read, party, model, config)
@@ -92,10 +92,10 @@ def predict(
 
     from seepage._core.files import write_new
     from seepage.federation.network.config import HostConfig, read_config
-    from seepage.federation.network.programs import host_rows, open_host
+    from seepage.federation.network.programs import as_a_program, host_rows, open_host
 
     read = read_config(HostConfig, config)
-    _threads(read.threads)
+    as_a_program(read.threads)
     if out.exists():
         raise InputError(f"{out} exists already; choose another name or remove it.")
     with open_host(read) as (party, rows):
@@ -126,9 +126,3 @@ def log(
     for (way, party, kind), size in sorted(found.bytes.items()):
         if size:
             typer.echo(f"  {way} {'to' if way == 'sent' else 'from'} {party}: {kind}, {size:,} bytes")
-
-
-def _threads(count: int) -> None:
-    import torch
-
-    torch.set_num_threads(count)

@@ -13,7 +13,8 @@ import pytest
 from seepage._core import InputError
 from seepage.federation.network.certificates import make_keys, read_identity
 from seepage.federation.network.config import GuestConfig, HostConfig, read_config
-from seepage.federation.network.guest_party import GuestParty, GuestTables, NoSession
+from seepage.federation.network.guest_party import GuestParty, NoSession
+from seepage.federation.network.guest_tables import GuestTables
 from seepage.federation.network.message_log import MessageLog, check_log
 from seepage.federation.network.programs import open_door, open_host
 from seepage.federation.network.remote import METHOD, Patience, Remote, StrangerError

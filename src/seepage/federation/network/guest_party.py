@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -16,11 +14,12 @@ import torch
 from safetensors.torch import load, save
 from torch import Tensor
 
-from seepage._core import InputError, Streams
+from seepage._core import InputError
 from seepage._core.files import sealed, unsealed, write_atomically
 from seepage._core.names import HOST
-from seepage.data.row_keys import AS_WRITTEN, KeyFormat, read_keys
+from seepage.data.row_keys import read_keys
 from seepage.federation.network.arranging import Align, Aligned, Greeted, Hello, SetUp, Step, Width, read_facts
+from seepage.federation.network.guest_tables import GuestTables, built_guest
 from seepage.federation.network.message_log import MessageLog
 from seepage.federation.network.own_state import KeptGuest, OwnStates
 from seepage.federation.network.wire import (
@@ -29,10 +28,10 @@ from seepage.federation.network.wire import (
     opened_message,
     opened_tensors,
     packed_message,
+    parted,
 )
-from seepage.federation.vertical import Columns, Guest, GuestSide, Instruction, Kind, Message, PartyError, make_design
+from seepage.federation.vertical import Columns, GuestSide, Instruction, Kind, Message, PartyError
 from seepage.federation.vertical.saved import columns_of, party_files, read_party, write_party
-from seepage.federation.vertical.training import drawn
 
 RUNS, MODEL, FACTS, ROWS = "runs", "model", "run.json", "rows.safetensors"
 SESSIONS = 10_000  # that are remembered, so that none is begun twice
@@ -40,31 +39,6 @@ SESSIONS = 10_000  # that are remembered, so that none is begun twice
 
 class NoSession(Exception):
     """The host speaks of a session that this process does not know: it started anew, and the host must say hello."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class GuestTables:
-    """What a guest brings.
-
-    Args:
-        name: of the guest.
-        host: of the party that may ask.
-        training: reads the table to train on.
-        new: reads the table of new people to predict.
-        keys: columns that say who a row is.
-        form: how keys are written.
-        most: keys that the host may ask about.
-        seed: for experiments; None draws weights and masks from the system.
-    """
-
-    name: str
-    host: str
-    training: Callable[[], pl.DataFrame]
-    new: Callable[[], pl.DataFrame] | None = None
-    keys: tuple[str, ...] = ()
-    form: KeyFormat = AS_WRITTEN
-    most: int = 10_000_000
-    seed: int | None = None
 
 
 class GuestParty:
@@ -96,7 +70,20 @@ class GuestParty:
         }
 
     def respond(self, content: bytes) -> bytes:
-        """The answer to a frame. PartyError says what is wrong with it; NoSession asks for a hello."""
+        """The answer to a question. PartyError says what is wrong with it; NoSession asks for a hello.
+
+        A question may bring a gradient of the batch before, which is learned first and needs no answer of its own.
+        """
+        *before, last = parted(content, self._tables.host)
+        for each in before:
+            frame = opened_frame(each, self._tables.host)
+            if frame.header.step != Instruction.LEARN:
+                raise PartyError(f"Party {self._tables.host!r} sent {frame.header.step!r} together with a question.")
+            self._check_turn(frame)
+            self._trained(self._received(frame, each))
+        return self._answered(last)
+
+    def _answered(self, content: bytes) -> bytes:
         frame = opened_frame(content, self._tables.host)
         if frame.header.step == Step.HELLO:
             self._note("received", frame.header.step, {}, content)
@@ -105,16 +92,19 @@ class GuestParty:
         if frame.header.step in self._steps:
             self._note("received", frame.header.step, {frame.header.step: len(frame.body)}, content)
             return self._sent(self._steps[frame.header.step](frame))
-        message = opened_message(frame, HOST, self._tables.name)
-        self._note("received", message.task.value, _sizes(message), content)
-        answer = self._trained(message)
+        answer = self._trained(self._received(frame, content))
         packed = packed_message(answer, frame.header.session, frame.header.number)
         self._note("sent", answer.task.value, _sizes(answer), packed)
         return packed
 
+    def _received(self, frame: Frame, content: bytes) -> Message:
+        message = opened_message(frame, HOST, self._tables.name)
+        self._note("received", message.task.value, _sizes(message), content)
+        return message
+
     def close(self) -> None:
         """Vouch for what was logged."""
-        self._log.sign()
+        self._log.close()
 
     def _check_turn(self, frame: Frame) -> None:
         if not self._session or frame.header.session != self._session:
@@ -264,22 +254,6 @@ class GuestParty:
 
     def _note(self, way: str, step: str, sizes: dict[str, int], content: bytes) -> None:
         self._log.note("sent" if way == "sent" else "received", self._tables.host, step, sizes, content)
-
-
-def built_guest(name: str, facts: SetUp, encoded: Tensor, seed: int | None) -> Guest:
-    """A guest's part of the model. Without a seed its weights and masks are drawn from the system's generator."""
-    design = make_design(facts.design, facts.aggregation)
-    own = Streams(secrets.randbits(63) if seed is None else seed).child("party", name)
-    held = drawn(own, lambda: design.guest(facts.parts.parts, facts.guests, facts.place, encoded.shape[1]))
-    return Guest(
-        name,
-        encoded,
-        held.bottom,
-        held.rebuild,
-        training=facts.schedule.training,
-        shares_masks=held.shares_masks,
-        streams=own,
-    )
 
 
 def _sizes(message: Message) -> dict[str, int]:

@@ -26,7 +26,7 @@ from seepage.federation.network.arranging import (
     read_facts,
 )
 from seepage.federation.network.everybody import Apart, Everybody
-from seepage.federation.network.guest_party import built_guest
+from seepage.federation.network.guest_tables import built_guest
 from seepage.federation.network.host_run import read_run, write_run
 from seepage.federation.network.message_log import MessageLog
 from seepage.federation.network.own_state import KeptGuest, OwnStates

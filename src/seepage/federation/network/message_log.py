@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
@@ -50,6 +51,7 @@ class MessageLog:
         self._chain = _end_of(files[-1]) if files else NOTHING
         self.path = folder / f"messages-{len(files) + 1:04}.jsonl"
         self._identity, self._lock = identity, threading.Lock()
+        self._handle, self._open = disk.open_end(self.path), True
         self._line({"begun": _now(), "party": party, "after": self._chain})
 
     def note(self, way: Way, other: str, step: str, sizes: dict[str, int], content: bytes) -> None:
@@ -70,7 +72,15 @@ class MessageLog:
     def _line(self, facts: dict[str, Any]) -> None:
         text = json.dumps(facts, separators=(",", ":"))
         self._chain = _linked(self._chain, text)
-        disk.append(self.path, f'{text[:-1]},"chain":"{self._chain}"}}\n'.encode())
+        disk.add(self._handle, f'{text[:-1]},"chain":"{self._chain}"}}\n'.encode())
+
+    def close(self) -> None:
+        """Vouch for all lines, and add none any more."""
+        if self._open:
+            self.sign()
+            with self._lock:
+                os.close(self._handle)
+                self._open = False
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import grpc
@@ -18,12 +19,13 @@ from seepage.federation.network.wire import (
     MOST_BYTES,
     Frame,
     Header,
+    joined,
     opened_frame,
     opened_message,
     packed_message,
 )
 from seepage.federation.vertical.channel import Traffic
-from seepage.federation.vertical.messages import Message, PartyError, SilentPartyError
+from seepage.federation.vertical.messages import Instruction, Message, PartyError, SilentPartyError
 
 METHOD = "/seepage.Party/Ask"
 HELLO = "hello"
@@ -31,7 +33,14 @@ BEAT = 10_000  # milliseconds between heartbeats, with or without a question
 GREETING = 5.0  # seconds that a guest has to say hello while the host waits for it
 LOOK = 0.5  # and while it does not: so much longer takes an epoch without somebody
 # A connection that is lost is tried again soon: a guest that starts anew is there within a second.
+# Intermediate results of a batch are a few hundred KB: they go in one piece.
+WIDE = (
+    ("grpc.http2.max_frame_size", 2**23),
+    ("grpc.http2.lookahead_bytes", 2**23),
+    ("grpc.http2.write_buffer_size", 2**22),
+)
 OPTIONS = (
+    *WIDE,
     ("grpc.max_receive_message_length", MOST_BYTES),
     ("grpc.max_send_message_length", MOST_BYTES),
     ("grpc.keepalive_time_ms", BEAT),
@@ -94,6 +103,8 @@ class Remote:
             name: channel.unary_unary(METHOD, request_serializer=None, response_deserializer=None)
             for name, channel in self._channels.items()
         }
+        self._workers = {name: ThreadPoolExecutor(1, thread_name_prefix=name) for name in self._asks}
+        self._held: dict[str, bytes] = {}
         self._sessions: dict[str, str] = {}
         self._numbers: dict[str, int] = {}
 
@@ -137,11 +148,11 @@ class Remote:
     def request_all(self, messages: Sequence[Message]) -> list[Message | None]:
         return self.collect(messages, self.send(messages))
 
-    def send(self, messages: Sequence[Message]) -> list[grpc.Future | None]:
+    def send(self, messages: Sequence[Message]) -> list[Future[bytes] | None]:
         """Ask several guests at once, without waiting; None for one that is not there."""
         return [self._sent(message) if message.receiver in self._sessions else None for message in messages]
 
-    def collect(self, messages: Sequence[Message], calls: Sequence[grpc.Future | None]) -> list[Message | None]:
+    def collect(self, messages: Sequence[Message], calls: Sequence[Future[bytes] | None]) -> list[Message | None]:
         """The answers to what was sent."""
         return [
             None if call is None else self._answered(message, call)
@@ -163,6 +174,8 @@ class Remote:
         """Let the connections go."""
         for channel in self._channels.values():
             channel.close()
+        for worker in self._workers.values():
+            worker.shutdown()
 
     def _greet(self, name: str, limit: float, *, waits: bool = False) -> dict[str, JsonValue] | None:
         """A new session with a guest; None if it is not there.
@@ -171,6 +184,7 @@ class Remote:
             waits: for a connection, too; what is wrong with a certificate is told only without.
         """
         session = secrets.token_hex(16)
+        self._held.pop(name, None)  # it is of a session that has ended
         frame = Frame(Header(session=session, number=0, step=HELLO, facts={"run": self._run, "guest": name}))
         answer = self._exchange(name, frame, limit, waits=waits)
         if answer is None:
@@ -182,7 +196,7 @@ class Remote:
         content = frame.packed()
         self._log.note("sent", name, frame.header.step, {frame.header.step: len(frame.body)}, content)
         try:
-            found = self._asks[name](content, timeout=limit, wait_for_ready=waits)
+            found = self._asks[name](self._with_held(name, content), timeout=limit, wait_for_ready=waits)
         except grpc.RpcError as error:
             self._failed(name, error)
             return None
@@ -191,20 +205,34 @@ class Remote:
         self._check(name, answer, frame.header)
         return answer
 
-    def _sent(self, message: Message) -> grpc.Future:
+    def _sent(self, message: Message) -> Future[bytes]:
         name = message.receiver
         self.traffic.count(message)
         content = packed_message(message, self._sessions[name], self._next(name))
         self._note("sent", name, message, content)
-        return self._asks[name].future(content, timeout=self.patience.answer, wait_for_ready=False)
+        if message.task == Instruction.LEARN:  # nothing comes back of it: it goes with the next question
+            self._held[name] = content
+            done: Future[bytes] = Future()
+            done.set_result(b"")
+            return done
+        # gRPC's own futures start a thread for every question, which costs more than the question.
+        return self._workers[name].submit(
+            self._asks[name], self._with_held(name, content), timeout=self.patience.answer
+        )
 
-    def _answered(self, message: Message, call: grpc.Future) -> Message | None:
+    def _with_held(self, name: str, content: bytes) -> bytes:
+        held = self._held.pop(name, None)
+        return content if held is None else joined([held, content])
+
+    def _answered(self, message: Message, call: Future[bytes]) -> Message | None:
         name = message.receiver
         try:
             content = call.result()
         except grpc.RpcError as error:
             self._failed(name, error)
             return None
+        if not content:
+            return message.answer()
         frame = opened_frame(content, name)
         answer = opened_message(frame, name, HOST)
         self._check_session(name, frame)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,11 +13,12 @@ from seepage._core.tracebacks import without_messages
 from seepage.federation.network.address import check_plain
 from seepage.federation.network.certificates import Identity
 from seepage.federation.network.guest_party import GuestParty, NoSession
-from seepage.federation.network.remote import BEAT, METHOD
+from seepage.federation.network.remote import BEAT, METHOD, WIDE
 from seepage.federation.network.wire import MOST_BYTES
 
 _SERVICE, _CALL = METHOD.strip("/").split("/")
 _OPTIONS = (
+    *WIDE,
     ("grpc.max_receive_message_length", MOST_BYTES),
     ("grpc.max_send_message_length", MOST_BYTES),
     ("grpc.http2.min_recv_ping_interval_without_data_ms", BEAT // 2),
@@ -46,7 +48,7 @@ class Door:
         tell: Callable[[str], None],
     ) -> None:
         self._party, self._host, self._tell = party, host, tell
-        self._secure, self._turn = identity is not None, ThreadPoolExecutor(1, thread_name_prefix="guest")
+        self._secure, self._turn = identity is not None, threading.Lock()  # one question at a time
         self._server = grpc.server(
             ThreadPoolExecutor(_WAITING, thread_name_prefix="ask"), options=_OPTIONS, maximum_concurrent_rpcs=_WAITING
         )
@@ -74,22 +76,23 @@ class Door:
     def close(self) -> None:
         """Answer nobody any more; what is being answered has a second to end."""
         self._server.stop(1).wait()
-        self._turn.shutdown()
-        self._party.close()
+        with self._turn:
+            self._party.close()
 
     def _ask(self, content: bytes, context: grpc.ServicerContext) -> bytes:
         if self._secure and not self._is_host(context):
             self._tell("A party with a certificate of another name asked, and was refused.")
             context.abort(grpc.StatusCode.PERMISSION_DENIED, f"only {self._host!r} may ask here")
-        # One at a time. gRPC would send the text of any error, which may hold a cell, to the host: so it is taken here.
-        error = (answering := self._turn.submit(self._party.respond, content)).exception()
-        if error is None:
-            return answering.result()
+        caught = _Caught()
+        with self._turn, caught:
+            return self._party.respond(content)
+        error = caught.error
         if isinstance(error, NoSession):
             context.abort(grpc.StatusCode.FAILED_PRECONDITION, "say hello first")
         if isinstance(error, InputError):
             self._tell(f"Refused: {error}")
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+        assert error is not None
         self._tell(without_messages(error))
         context.abort(grpc.StatusCode.INTERNAL, "it made a mistake of its own; its own output has the traceback")
         raise AssertionError  # abort raises
@@ -97,3 +100,17 @@ class Door:
     def _is_host(self, context: grpc.ServicerContext) -> bool:
         shown = context.auth_context().get("x509_subject_alternative_name", [])
         return self._host.encode() in shown
+
+
+class _Caught:
+    """Takes an error of the guest: gRPC would send its text, which may hold a cell, to the host."""
+
+    error: Exception | None = None
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, frames: object) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        self.error = error
+        return True

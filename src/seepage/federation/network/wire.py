@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -26,6 +26,8 @@ MOST_BYTES = 512 * 2**20  # of a frame: the points of four million people
 MOST_HEADER = 64 * 2**10
 MOST_AXES = 2
 _MARK = b"SEEP"
+_MANY, TOGETHER = b"SEES", 2
+_SEVERAL = struct.Struct("<4sBI")  # mark, how many, bytes of the first
 _START = struct.Struct("<4sHI")  # mark, version, bytes of the header
 _TYPES = {Kind.BATCH_IDS: torch.int32, Kind.MASK: torch.bool}  # all others: float32
 _KINDS = {kind.name: kind for kind in Kind}
@@ -118,6 +120,25 @@ def opened_frame(content: bytes, sender: str) -> Frame:
         place = ".".join(map(str, first["loc"])) or "header"
         raise PartyError(f"Party {sender!r} sent a message with a wrong header ({place}: {first['msg']}).") from None
     return Frame(header, content[_START.size + length :])
+
+
+def joined(frames: Sequence[bytes]) -> bytes:
+    """Several frames in one question, in their order: each question costs the way there and back."""
+    if len(frames) == 1:
+        return frames[0]
+    return _SEVERAL.pack(_MANY, len(frames), *map(len, frames[:-1])) + b"".join(frames)
+
+
+def parted(content: bytes, sender: str) -> list[bytes]:
+    """The frames of a question: one, or two that were sent together."""
+    if content[:4] != _MANY:
+        return [content]
+    if len(content) < _SEVERAL.size:
+        raise PartyError(f"Party {sender!r} sent {len(content)} bytes, too few for a message.")
+    _, count, first = _SEVERAL.unpack_from(content)
+    if count != TOGETHER or _SEVERAL.size + first > len(content):
+        raise PartyError(f"Party {sender!r} sent messages together whose lengths are not what they say.")
+    return [content[_SEVERAL.size : _SEVERAL.size + first], content[_SEVERAL.size + first :]]
 
 
 def packed_tensors(tensors: Mapping[Kind, Tensor]) -> bytes:
