@@ -35,7 +35,8 @@ def test_says_what_works_and_what_would_stop_it(table: Path) -> None:
     text = " ".join(explained(table, "--model", "mlp:norm=none:width=8", "--batch-size", "2,9").split())
     assert "mlp norm none, width 8, fedsgd, batch size 2: 2 rows and 1 step behind what the server sees." in text
     assert "2 rows span 2 of 6 dimensions: a row meets 4 equations." in text
-    assert "What would stop it here: layers narrower than the number of rows, secure aggregation over 4 clients" in text
+    assert "What would stop it here: for one update layers narrower than the number of rows (rounds" in text
+    assert "secure aggregation over 4 clients" in text
     assert "Exact reading ends at 6 rows behind one update, if not before; here are 9." in text
 
 

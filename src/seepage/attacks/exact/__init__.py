@@ -2,5 +2,6 @@
 
 from seepage.attacks.exact.cascade import Exact
 from seepage.attacks.exact.presence import Presence, State, presence_of
+from seepage.attacks.exact.rounds import ExactRounds
 
-__all__ = ["Exact", "Presence", "State", "presence_of"]
+__all__ = ["Exact", "ExactRounds", "Presence", "State", "presence_of"]

@@ -1,0 +1,135 @@
+"""Several rounds on the same rows: how many rows are read and proven, and how long that takes, on one core.
+
+    python benchmarks/rounds.py [--quick] [--only small-32,...] --json
+
+Every cell attacks 20 batches (3 with `--quick`), float32 gradients, labels unknown, ranges and statistics known;
+between two rounds 20 steps on other clients' rows move the model. `read`: the share of the rows that are found, every
+input within 0.02; `certified`: the share that comes with a proof; `certified_wrong` must be 0. `one_round_certified`:
+`exact` on the first round alone, in the same run, as the reference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seepage._core import Streams, silent
+from seepage.attacks import Exact
+from seepage.attacks.exact.rounds import ExactRounds
+from seepage.data.request import Request
+from seepage.data.source import open_source
+from seepage.federation import Truth
+from seepage.observation import Claim, Observation
+from seepage.studies.rows.making import train
+from seepage.studies.rows.settings import RowsSettings
+
+BETWEEN, RATE, OTHERS = 20, 0.05, 64
+NEAR = 0.02
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One cell."""
+
+    name: str
+    rows: int
+    rounds: int
+    data: str = "adult"
+    model: str = "mlp"
+    more: dict[str, Any] = field(default_factory=dict)
+
+
+TABLEAK = {"standardise_onehot": True}
+SETTINGS = (
+    Setting("small-32", 32, 2),
+    Setting("small-40", 40, 3),
+    Setting("census-64", 64, 5, "census_income"),
+    Setting("wide-96", 96, 5, "adult_tableak", "mlp_tableak", TABLEAK),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="3 batches of the first cell")
+    parser.add_argument("--json", action="store_true", help="print JSON (always done)")
+    parser.add_argument("--only", default="", help="cells, separated by commas")
+    parser.add_argument("--batches", type=int, help="batches of a cell")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    names = [name for name in options.only.split(",") if name] or (["small-32"] if options.quick else [])
+    chosen = [each for each in SETTINGS if not names or each.name in names]
+    count = options.batches or (3 if options.quick else 20)
+    print(json.dumps({"benchmark": "rounds", "cells": [measured(each, count) for each in chosen]}, indent=2))
+
+
+def measured(setting: Setting, count: int) -> dict[str, object]:
+    """One cell over so many batches."""
+    settings = RowsSettings(
+        models=(setting.model,), batch_sizes=(setting.rows,), attack_points=("initialized",), exposure=0,
+        labels_known=False, local_statistics=False, ranges_known=True, clients=count + 1, trials=count + 1,
+        **setting.more,
+    )  # fmt: skip
+    source = open_source(Request(data=setting.data))
+    point = train(source, settings, setting.model, "none", setting.rows, Streams(11).child(0), silent)[0].points[-1]
+    totals = {"read": 0, "certified": 0, "certified_wrong": 0, "one_round_certified": 0}
+    seconds, notes = [], []
+    for number in range(count):
+        x, seen = rounds(point.observations[number], point.truths[number], point.truths[number + 1], setting.rounds)
+        begin = time.perf_counter()
+        claim = ExactRounds()(seen, Streams(number))[0]
+        seconds.append(time.perf_counter() - begin)
+        for name, value in counted(x, claim).items():
+            totals[name] += value
+        (alone,) = Exact(restarts=2, starts=2, compile="no")(seen[:1], Streams(number))
+        totals["one_round_certified"] += 0 if alone.certified is None else int(alone.certified.sum())
+        notes += [] if claim.certified is not None and claim.certified.all() else [claim.note]
+    shares = {name: round(value / (count * setting.rows), 4) for name, value in totals.items()}
+    shares["certified_wrong"] = totals["certified_wrong"]
+    return {
+        "cell": setting.name, "rows": setting.rows, "rounds": setting.rounds, "batches": count, **shares,
+        "seconds": round(float(np.mean(seconds)), 2), "seconds_most": round(max(seconds), 2), "notes": notes[:5],
+    }  # fmt: skip
+
+
+def rounds(first: Observation, truth: Truth, other: Truth, count: int) -> tuple[Tensor, list[Observation]]:
+    """The client's rows, and what it sends of them while other rows move the model."""
+    x, y = encoded(truth, truth.rows)
+    others, labels = encoded(truth, other.client_rows)
+    learner, weights, seen = first.learner, dict(first.parameters), []
+    drawn = torch.Generator().manual_seed(1)
+    for _ in range(count):
+        seen.append(replace(first, parameters=weights, update=learner.gradient(weights, x, y)))
+        for _ in range(BETWEEN):
+            some = torch.randint(len(others), (OTHERS,), generator=drawn)
+            slope = learner.gradient(weights, others[some], labels[some])
+            weights = {name: value - RATE * slope[name] for name, value in weights.items()}
+    return x, seen
+
+
+def encoded(truth: Truth, table: Any) -> tuple[Tensor, Tensor]:
+    x = torch.from_numpy(truth.encoder.encode(table, truth.statistics)).float()
+    return x, torch.from_numpy(np.asarray(table.target)).float()
+
+
+def counted(x: Tensor, claim: Claim) -> dict[str, int]:
+    """Rows that were found, proven, and proven wrongly."""
+    if claim.rows is None or claim.certified is None:
+        return {}
+    apart = torch.cdist(x.double(), torch.from_numpy(claim.rows).double())
+    proven = torch.from_numpy(claim.certified)
+    return {
+        "read": int((apart.min(1).values < NEAR).sum()),
+        "certified": int(proven.sum()),
+        "certified_wrong": int((apart.min(0).values[proven] > NEAR).sum()),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+r"""Several rounds on the same rows are one puzzle: a layer that one round leaves shut is open after two.
+
+A client that trains on the same rows in every round sends, for the first layer, :math:`A_r = \sum_i \delta_i^r
+(x_i, 1)^\top`. The slopes :math:`\delta_i^r` differ from round to round, the rows do not. Laid on top of each other,
+the updates of all rounds are :math:`A = \sum_i \delta_i (x_i, 1)^\top` with :math:`\delta_i` all of a row's slopes, one
+under the other. *A layer narrower than the batch protects for one round only:*
+
+1. *Row space*: that of :math:`A` is the span of the rows, bounded by their rank, no longer by the layer's width. All
+   valid rows in it are listed (``search.py``), often thousands, often with numbers left open.
+2. *Column space*: a row's slopes over all rounds, which the attacker can compute for any row and label, must lie in the
+   column space of :math:`A`. That is one equation for each output and round beyond the number of rows. They settle the
+   numbers that the row space leaves open, leaf by leaf, and tell records from all other valid rows.
+3. *Peeling*: records are taken out of every round; what is left is a smaller batch.
+
+**What a certificate means here.** It is one of the *set*: every row passes both tests with a weight of 1 (Wedderburn),
+and all rows together, no more and no fewer than there are, give what was sent in every layer and every round up to
+rounding. It assumes that the same rows are behind all rounds. If they are not, no set fits, and nothing is certified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from seepage._core import InputError, Progress, Streams, silent
+from seepage.attacks.attack import Together
+from seepage.attacks.exact.cascade import Exact
+from seepage.attacks.exact.search import span_search
+from seepage.attacks.exact.settling import Candidates
+from seepage.attacks.exact.stacked import Rounds
+from seepage.observation import Claim, Observation, Scene
+
+NEAR = 8.0  # times what the error explains: slopes and rows of records are no farther from their spaces
+LOOSE = 200.0  # the same after rows were taken away, whose numbers were known to a hundred-thousandth only
+SPARE = 4  # equations beyond the open numbers, at least
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExactRounds:
+    """Read the rows that are behind all of a client's rounds, and prove them together.
+
+    Guarantees:
+        See above: a certificate is one of the whole set, for a client whose rows are the same in every round.
+
+    Args:
+        nodes: nodes of a span search.
+        leaves: valid rows of the span that are looked at.
+        starts: from which open numbers are settled: the middle of their ranges, then drawn ones.
+        turns: how often peeling goes on.
+
+    References:
+        ``docs/explanation/exact-inversion.md``.
+
+    Example:
+        >>> ExactRounds(starts=2).turns
+        40
+    """
+
+    nodes: int = 3_000_000
+    leaves: int = 300_000
+    starts: int = 6
+    turns: int = 40
+
+    def __post_init__(self) -> None:
+        for name in ("nodes", "leaves", "starts", "turns"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1.")
+
+    def start(self, scene: Scene, streams: Streams, *, progress: Progress = silent) -> Together[Observation]:
+        """All observations are rounds of one client."""
+        return Together(partial(self, streams=streams, progress=progress))
+
+    def __call__(
+        self, observations: Sequence[Observation], streams: Streams, *, progress: Progress = silent
+    ) -> list[Claim]:
+        """The same claim for every round."""
+        rounds = Rounds.of(observations)
+        drawn = torch.Generator().manual_seed(streams.integer("starts"))
+        why = ""
+        for turn in range(self.turns):
+            if rounds.done:
+                break
+            progress("rounds", turn + 1, self.turns, f"{len(rounds.rows)} of {rounds.total} rows")
+            found, why = self._found(rounds, drawn)
+            if found is None:
+                found = self._alone(rounds, observations, streams.child("alone", turn))
+            if found is None:
+                break
+            rounds, why = rounds.without(*found), ""
+        return [rounds.polished().claim(why)] * len(observations)
+
+    def _alone(
+        self, rounds: Rounds, observations: Sequence[Observation], streams: Streams
+    ) -> tuple[Tensor, Tensor] | None:
+        """What is left may be few enough rows for one round: rows that depend on each other have no place of their own
+        in the stacked spaces, but in those of deeper layers."""
+        few = rounds.total - len(rounds.rows)
+        for number, observation in enumerate(observations):
+            smaller = rounds.rest(observation, number)
+            if few > rounds.layer.directions:
+                return None
+            attack = Exact(restarts=4, compile="no")
+            (claim,) = attack([smaller], streams.child(number))
+            if claim.rows is None or claim.certified is None or claim.labels is None or not claim.certified.any():
+                continue
+            kept = torch.from_numpy(claim.certified & np.isfinite(claim.labels))
+            if bool(kept.any()):
+                return torch.from_numpy(claim.rows)[kept].double(), torch.from_numpy(claim.labels)[kept].double()
+        return None
+
+    def _found(self, rounds: Rounds, drawn: torch.Generator) -> tuple[tuple[Tensor, Tensor] | None, str]:
+        """Records that are left, with their labels; or None, and why."""
+        view, span = rounds.view, rounds.span
+        leaves = span_search(view, self.nodes)
+        if not leaves.complete:
+            return None, f"The search in a span of {span.rank} gave up after {leaves.nodes:,} nodes."
+        if not len(leaves.codes) or len(leaves.codes) > self.leaves:
+            return None, f"{len(leaves.codes):,} valid rows lie in a span of {span.rank}: none, or too many."
+        if span.left_outside.shape[1] < leaves.free + SPARE:
+            equations = span.left_outside.shape[1]
+            return (
+                None,
+                f"{equations} equations for each row do not settle {leaves.free} open numbers; watch more rounds.",
+            )
+        candidates = Candidates.of(rounds, leaves)
+        starts = self.starts if leaves.free else 1
+        for start in range(starts):
+            # Rows that were taken away leave their own small errors: at last they are allowed for.
+            found = candidates.settled(
+                rounds, start, drawn, NEAR if start < starts - 1 or not len(rounds.rows) else LOOSE
+            )
+            if found is not None:
+                return found, ""
+        return None, f"None of {len(leaves.codes):,} valid rows in a span of {span.rank} is a record of all rounds."

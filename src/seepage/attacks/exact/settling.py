@@ -1,0 +1,121 @@
+"""Valid rows of a span, and which of them are records: slopes over all rounds settle the numbers that are open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from seepage.attacks.exact.search import Leaves
+from seepage.attacks.exact.stacked import STEP, Rounds, whole
+from seepage.attacks.exact.view import View
+
+AT_ONCE = 4_000  # rows whose slopes are computed together
+WEIGHT = 0.02  # how far a record's weight may be from 1
+LONGEST = 1.5  # of a step along an open number, in deviations
+SHORTLIST, FINE = 2_000, 6  # candidates that come near, and steps for these
+STAGES = ((2, 20_000), (4, SHORTLIST))  # steps for all of very many candidates, and for many; how many go on
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Valid rows of a span, with each label that they can have.
+
+    Args:
+        codes, numbers, labels: of each; numbers are in the middle of what is open.
+        family: (open, numeric) orthonormal directions that are open.
+    """
+
+    codes: Tensor
+    numbers: Tensor
+    labels: Tensor
+    family: Tensor
+
+    @staticmethod
+    def of(rounds: Rounds, leaves: Leaves) -> Candidates:
+        """All leaves that can be inside their ranges."""
+        view = rounds.view
+        family = torch.linalg.qr(leaves.family.T)[0].T if leaves.free else leaves.family
+        numbers = leaves.numbers - (leaves.numbers @ family.T) @ family
+        numbers = _inside(view, numbers, family)
+        reach = 0.05 * (1 + (view.high - view.low).clamp(max=1e3))
+        near = ((numbers - numbers.clamp(view.low, view.high)).abs() < reach).all(1)
+        codes, numbers = leaves.codes[near], numbers[near]
+        labels = torch.arange(_classes(view)).double()
+        return Candidates(
+            codes.repeat(len(labels), 1),
+            numbers.repeat(len(labels), 1),
+            labels.repeat_interleave(len(codes)),
+            family,
+        )
+
+    def settled(self, rounds: Rounds, start: int, drawn: torch.Generator, most: float) -> tuple[Tensor, Tensor] | None:
+        """Records among them, with their labels, after their open numbers were settled from one start."""
+        view, count = rounds.view, len(self.codes)
+        if not count:
+            return None
+        numbers, chosen = self.numbers, torch.arange(count)
+        if start:
+            numbers = numbers + torch.randn(count, len(self.family), generator=drawn).double() @ self.family
+            numbers = _inside(view, numbers, self.family)
+        for steps, most_left in STAGES if len(self.family) else ():
+            if len(chosen) > most_left or most_left == SHORTLIST:
+                numbers = self._stepped(rounds, numbers, chosen, steps)
+            if len(chosen) > most_left:
+                nearest = self._misses(rounds, numbers, chosen).argsort()[:most_left]
+                numbers, chosen = numbers[nearest], chosen[nearest]
+        if len(self.family):
+            numbers = self._stepped(rounds, numbers, chosen, FINE)
+        return self._records(rounds, numbers, chosen, most)
+
+    def _stepped(self, rounds: Rounds, numbers: Tensor, chosen: Tensor, steps: int) -> Tensor:
+        """Gauss-Newton along the open numbers, every candidate by itself."""
+        view, parts = rounds.view, []
+        few = STEP * torch.eye(len(self.family), dtype=torch.float64)
+        for here, own in zip(torch.split(numbers, AT_ONCE), torch.split(chosen, AT_ONCE), strict=True):
+            for _ in range(steps):
+                miss = self._miss(rounds, here, own)
+                moved = [(self._miss(rounds, here + STEP * each, own) - miss) / STEP for each in self.family]
+                slope = torch.stack(moved, 2)  # (candidates, equations, open)
+                square = slope.transpose(1, 2) @ slope + few
+                step = torch.linalg.solve(square, -(slope.transpose(1, 2) @ miss[:, :, None]))[:, :, 0]
+                here = here + step.clamp(-LONGEST, LONGEST) @ self.family
+                here = here.clamp(view.low - 0.01, view.high + 0.01)
+            parts.append(here)
+        return torch.cat(parts)
+
+    def _miss(self, rounds: Rounds, numbers: Tensor, chosen: Tensor) -> Tensor:
+        """(candidates, equations) the part of the slopes' direction outside of the column space."""
+        slopes = rounds.slopes(rounds.view.rows_of(self.codes[chosen], numbers), self.labels[chosen])
+        miss: Tensor = (slopes @ rounds.span.left_outside) / slopes.norm(dim=1, keepdim=True).clamp(min=1e-150)
+        return miss
+
+    def _misses(self, rounds: Rounds, numbers: Tensor, chosen: Tensor) -> Tensor:
+        pieces = zip(torch.split(numbers, AT_ONCE), torch.split(chosen, AT_ONCE), strict=True)
+        return torch.cat([self._miss(rounds, *piece).norm(dim=1) for piece in pieces])
+
+    def _records(self, rounds: Rounds, numbers: Tensor, chosen: Tensor, most: float) -> tuple[Tensor, Tensor] | None:
+        """Those that pass both tests with a weight of 1, each once; None if there is none, or more than are left."""
+        rows, labels = rounds.view.rows_of(self.codes[chosen], whole(rounds.view, numbers)), self.labels[chosen]
+        span, kept, left = rounds.span, [], rounds.total - len(rounds.rows)
+        for place in torch.split(torch.arange(len(rows)), AT_ONCE):
+            x, slopes = rows[place], rounds.slopes(rows[place], labels[place])
+            inputs = torch.cat([x, x.new_ones(len(x), 1)], 1) if span.right.shape[1] > x.shape[1] else x
+            weight, error = span.weight(slopes, inputs)
+            near = (span.slope_distance(slopes) < most) & (span.distance(inputs) < most)
+            times = (1 / weight.clamp(min=1e-3)).round().clamp(1, left)  # a record that is there n times weighs 1/n
+            kept.append((times * (near & ((weight * times - 1).abs() < WEIGHT + most * error))).long())
+        found = torch.arange(len(rows)).repeat_interleave(torch.cat(kept))
+        return None if not 0 < len(found) <= left else (rows[found], labels[found])
+
+
+def _classes(view: View) -> int:
+    return 2 if view.learner.task == "binary" else view.outputs
+
+
+def _inside(view: View, numbers: Tensor, family: Tensor) -> Tensor:
+    """Numbers moved along what is open, towards their ranges."""
+    for _ in range(50 if len(family) else 0):
+        numbers = numbers + ((numbers.clamp(view.low, view.high) - numbers) @ family.T) @ family
+    return numbers

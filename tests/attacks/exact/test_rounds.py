@@ -1,0 +1,130 @@
+"""Several rounds on the same rows: read and proven where one round is shut, and never proven where they differ."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from seepage._core import InputError, NotApplicable, Outcome, Streams
+from seepage.attacks.exact.rounds import ExactRounds
+from seepage.data import Layout
+from seepage.models import MLP, make_learner
+from seepage.models.functional import Learner
+from seepage.observation import Exchange, Observation, Space
+
+SIZES = (4, 5, 3, 6, 4, 5)
+NUMERIC = 2
+ROWS = 16
+WIDTH = 12  # of the first layer: narrower than the batch
+
+
+def a_net(seed: int = 0) -> Learner:
+    return make_learner(MLP(width=WIDTH, depth=2, norm="none"), NUMERIC, SIZES, "binary", 2, seed=seed)
+
+
+def a_batch(seed: int, rows: int = ROWS) -> tuple[Tensor, Tensor]:
+    draws = np.random.default_rng(seed)
+    numbers = draws.normal(size=(rows, NUMERIC))
+    blocks = [np.eye(size)[draws.integers(0, size, rows)] for size in SIZES]
+    x = np.concatenate([numbers, *blocks], 1)
+    return torch.from_numpy(x).float(), torch.from_numpy(draws.integers(0, 2, rows)).float()
+
+
+def seen(learner: Learner, batches: list[tuple[Tensor, Tensor]], noise: float = 0.0) -> list[Observation]:
+    """One update for each batch, at weights that other rows move in between."""
+    layout = Layout(numeric=NUMERIC, sizes=SIZES)
+    weights, found = dict(learner.initial()), []
+    others, labels = a_batch(99, 200)
+    drawn = torch.Generator().manual_seed(1)
+    for x, y in batches:
+        update = learner.gradient(weights, x, y)
+        update = {name: value + noise * torch.randn(value.shape, generator=drawn) for name, value in update.items()}
+        exchange = Exchange(protocol="fedsgd", rows=len(x), batch_size=len(x))
+        found.append(
+            Observation(
+                learner=learner, space=Space(layout=layout), parameters=weights, update=update, exchange=exchange
+            )
+        )
+        for _ in range(10):
+            slope = learner.gradient(weights, others, labels)
+            weights = {name: value - 0.3 * slope[name] for name, value in weights.items()}
+    return found
+
+
+def missed(x: Tensor, rows: np.ndarray) -> int:
+    """How many true rows are not among the claimed ones."""
+    return int((torch.cdist(x.double(), torch.from_numpy(rows).double()).min(1).values > 0.01).sum())
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_layer_narrower_than_the_batch_is_open_after_a_few_rounds(seed: int) -> None:
+    learner, batch = a_net(seed), a_batch(seed)
+    claims = ExactRounds()(seen(learner, [batch] * 4), Streams(0))
+    assert len(claims) == 4
+    claim = claims[0]
+    assert claim.outcome == Outcome.OK
+    assert claim.rows is not None
+    assert claim.certified is not None
+    assert claim.certified.all()
+    assert missed(batch[0], claim.rows) == 0
+    order = torch.cdist(torch.from_numpy(claim.rows), batch[0]).argmin(1)
+    assert claim.labels is not None
+    assert np.array_equal(claim.labels, batch[1][order].numpy())
+
+
+def test_rows_that_are_there_twice_are_counted() -> None:
+    x, y = a_batch(4)
+    x[1], y[1] = x[0], y[0]
+    (claim, *_) = ExactRounds()(seen(a_net(), [(x, y)] * 4), Streams(0))
+    assert claim.certified is not None
+    assert claim.certified.all()
+    assert claim.rows is not None
+    assert int((torch.cdist(torch.from_numpy(claim.rows), x[:1]) < 0.01).sum()) == 2
+
+
+@pytest.mark.parametrize("change", ["another batch in one round", "one other row", "noise"])
+def test_nothing_is_certified_where_the_rounds_are_not_of_the_same_rows(change: str) -> None:
+    first, other = a_batch(5), a_batch(6)
+    mixed = first[0].clone(), first[1].clone()
+    mixed[0][3], mixed[1][3] = other[0][3], other[1][3]
+    batches = {
+        "another batch in one round": [first, first, other, first],
+        "one other row": [first, first, mixed, first],
+        "noise": [first] * 4,
+    }[change]
+    (claim, *_) = ExactRounds(starts=2)(seen(a_net(), batches, noise=1e-3 if change == "noise" else 0.0), Streams(0))
+    assert claim.certified is None or not claim.certified.any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(40))
+def test_no_certified_row_is_wrong(seed: int) -> None:
+    """Over sizes of batches and numbers of rounds that leave more and less open."""
+    draws = np.random.default_rng(seed)
+    batch = a_batch(seed, int(draws.integers(8, 24)))
+    (claim, *_) = ExactRounds(starts=3)(seen(a_net(seed), [batch] * int(draws.integers(1, 5))), Streams(seed))
+    if claim.rows is None or claim.certified is None:
+        assert claim.note
+        return
+    proven = torch.from_numpy(claim.rows[claim.certified]).double()
+    assert not len(proven) or float(torch.cdist(proven, batch[0].double()).min(1).values.max()) < 0.01
+
+
+def test_what_cannot_be_joined_is_one_sentence() -> None:
+    batch = a_batch(0)
+    rounds = seen(a_net(), [batch] * 2)
+    fewer = replace(rounds[1], exchange=replace(rounds[1].exchange, rows=8, batch_size=8))
+    with pytest.raises(NotApplicable, match="different numbers of rows"):
+        ExactRounds()([rounds[0], fewer], Streams(0))
+    several = replace(rounds[0].exchange, protocol="fedavg", batch_size=8, learning_rate=0.1)
+    with pytest.raises(NotApplicable, match="rounds of one step"):
+        ExactRounds()([replace(each, exchange=several) for each in rounds], Streams(0))
+    nothing = {name: torch.zeros_like(value) for name, value in rounds[0].update.items()}
+    with pytest.raises(NotApplicable, match="zero or holds NaN"):
+        ExactRounds()([replace(rounds[0], update=nothing), rounds[1]], Streams(0))
+    with pytest.raises(InputError, match="starts is 0"):
+        ExactRounds(starts=0)
