@@ -74,6 +74,7 @@ def follower(federation: Federation, out: Path) -> Iterator[subprocess.Popen[str
         process.communicate()
 
 
+@pytest.mark.slow
 def test_a_killed_follower_is_told_from_one_that_follows_and_ctrl_c_ends_with_a_report(tmp_path: Path) -> None:
     federation, out = Federation(tmp_path), tmp_path / "run"
     federation.send(1, "a")

@@ -172,6 +172,7 @@ def test_parts_of_a_package_are_listed_with_where_they_come_from(ended: Ended) -
         assert name in ended[f"{kind} list"][1]
 
 
+@pytest.mark.slow
 def test_they_are_run_stored_and_reported(installed: Path, tmp_path: Path) -> None:
     words = [*AUDIT, "--attacks", "origin:place=0.5", "--defense", "none,halved", "--model", "narrow", "--out", "run"]
     done = subprocess.run(

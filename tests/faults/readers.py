@@ -329,7 +329,14 @@ def model_folder(content: bytes) -> None:
     }[Path(name).suffix]()
     # As if these were the files: that they are what was written is tested elsewhere, and here anybody wrote them.
     forged = {**_model(), party: _model()[party] | {name: changed}}
-    with patch("seepage.federation.vertical.estimator.read_party", lambda own: forged.get(own.name) or read_party(own)):
+
+    def anybodys(own: Path) -> dict[str, bytes]:
+        return forged.get(own.name) or read_party(own)
+
+    with (
+        patch("seepage.federation.vertical.vertical_estimator.read_party", anybodys),
+        patch("seepage.federation.vertical.saved.read_party", anybodys),
+    ):
         TabVFLClassifier.load(folder() / "model")
 
 

@@ -45,6 +45,7 @@ def test_a_net_like_ours_gives_what_ours_gives() -> None:
     assert pointed.cells[0].model == "tests.models.test_foreign:as_ours"
 
 
+@pytest.mark.slow
 def test_a_module_that_is_given_brings_its_weights() -> None:
     table = cases.frame()
     width = registry_width(table)

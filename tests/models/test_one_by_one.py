@@ -126,6 +126,7 @@ def test_our_models_are_not_tried() -> None:
 
 
 @pytest.mark.parametrize("protocol", ["fedsgd", "fedavg"])
+@pytest.mark.slow
 def test_an_audit_of_a_looped_net_gives_what_the_plain_one_gives(
     protocol: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

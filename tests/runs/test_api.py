@@ -299,6 +299,7 @@ def test_noise_hides_rows_and_costs_utility() -> None:
     assert final["gaussian_noise:deviation=10"] > final["none"]
 
 
+@pytest.mark.slow
 def test_dp_sgd_states_epsilon_for_every_client() -> None:
     document = audited(attacks=FEW, defenses=("none", "dp_sgd:clip=1:noise=1", "dp_sgd:noise=0"))
     promised = [entry for entry in document.privacy if entry.defense == "dp_sgd:clip=1:noise=1"]

@@ -46,6 +46,7 @@ def test_an_unknown_keyword_is_told_with_the_nearest_name() -> None:
         seepage.audit(cases.frame(), target="target", people=3)
 
 
+@pytest.mark.slow
 def test_jobs_without_a_folder_leave_nothing_behind() -> None:
     options = {"model": "linear", "attack": "inverting_gradients:steps=2", "batch_sizes": (2, 3), "exposure": 0}
     options |= {"attack_points": "initialized", "trials": 2, "clients": 2}

@@ -181,6 +181,7 @@ def test_values_are_shown_only_if_asked_for(client: Path) -> None:
     assert [row.truth["sex"] for row in told] == [row.reconstruction["sex"] for row in told]
 
 
+@pytest.mark.slow
 def test_weights_that_are_swapped_are_told(client: Path) -> None:
     short = "exact:restarts=1:starts=1:steps=5:start_steps=5"
     own: dict[str, Any] = {"schema": client / "schema.toml", "simulations": 0, "attacks": short}

@@ -93,6 +93,7 @@ def test_the_same_rows_are_certified() -> None:
 
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**9), st.sampled_from([0, 40]))
+@pytest.mark.slow
 def test_no_row_is_certified_that_is_no_record(seed: int, more: int) -> None:
     with all_wide():
         _, complaints = false_rows(make_world(seed, more))

@@ -74,6 +74,7 @@ def test_everyone_in_a_few_batches_is_read_whatever_trains_the_model(options: di
 
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6), batch=st.integers(3, 30), batches=st.integers(5, 60))
+@pytest.mark.slow
 def test_what_is_certified_is_right(seed: int, batch: int, batches: int) -> None:
     """Also where batches span nearly everything, or people are in few of them."""
     x, y = people(60, seed)

@@ -148,11 +148,11 @@ class Remote:
     def request_all(self, messages: Sequence[Message]) -> list[Message | None]:
         return self.collect(messages, self.send(messages))
 
-    def send(self, messages: Sequence[Message]) -> list[Future[bytes] | None]:
+    def send(self, messages: Sequence[Message]) -> list[Future[Message] | None]:
         """Ask several guests at once, without waiting; None for one that is not there."""
         return [self._sent(message) if message.receiver in self._sessions else None for message in messages]
 
-    def collect(self, messages: Sequence[Message], calls: Sequence[Future[bytes] | None]) -> list[Message | None]:
+    def collect(self, messages: Sequence[Message], calls: Sequence[Future[Message] | None]) -> list[Message | None]:
         """The answers to what was sent."""
         return [
             None if call is None else self._answered(message, call)
@@ -205,39 +205,46 @@ class Remote:
         self._check(name, answer, frame.header)
         return answer
 
-    def _sent(self, message: Message) -> Future[bytes]:
+    def _sent(self, message: Message) -> Future[Message]:
+        """A question on its way; packing and opening are done where the waiting is, guest by guest."""
         name = message.receiver
         self.traffic.count(message)
-        content = packed_message(message, self._sessions[name], self._next(name))
-        self._note("sent", name, message, content)
+        session, number = self._sessions[name], self._next(name)
         if message.task == Instruction.LEARN:  # nothing comes back of it: it goes with the next question
-            self._held[name] = content
-            done: Future[bytes] = Future()
-            done.set_result(b"")
+            self._held[name] = self._packed(message, session, number)
+            done: Future[Message] = Future()
+            done.set_result(message.answer())
             return done
         # gRPC's own futures start a thread for every question, which costs more than the question.
-        return self._workers[name].submit(
-            self._asks[name], self._with_held(name, content), timeout=self.patience.answer
-        )
+        return self._workers[name].submit(self._asked, message, session, number)
+
+    def _packed(self, message: Message, session: str, number: int) -> bytes:
+        content = packed_message(message, session, number)
+        self._note("sent", message.receiver, message, content)
+        return content
+
+    def _asked(self, message: Message, session: str, number: int) -> Message:
+        name = message.receiver
+        content = self._with_held(name, self._packed(message, session, number))
+        found = self._asks[name](content, timeout=self.patience.answer)
+        frame = opened_frame(found, name)
+        answer = opened_message(frame, name, HOST)
+        if frame.header.session != session:
+            raise PartyError(f"Party {name!r} sent a message of another session.")
+        self._note("received", name, answer, found)
+        return answer
 
     def _with_held(self, name: str, content: bytes) -> bytes:
         held = self._held.pop(name, None)
         return content if held is None else joined([held, content])
 
-    def _answered(self, message: Message, call: Future[bytes]) -> Message | None:
-        name = message.receiver
+    def _answered(self, message: Message, call: Future[Message]) -> Message | None:
         try:
-            content = call.result()
+            answer = call.result()
         except grpc.RpcError as error:
-            self._failed(name, error)
+            self._failed(message.receiver, error)
             return None
-        if not content:
-            return message.answer()
-        frame = opened_frame(content, name)
-        answer = opened_message(frame, name, HOST)
-        self._check_session(name, frame)
         self.traffic.count(answer)
-        self._note("received", name, answer, content)
         return answer
 
     def _failed(self, name: str, error: grpc.RpcError) -> None:
@@ -262,10 +269,6 @@ class Remote:
         found = answer.header
         if (found.session, found.number, found.step) != (asked.session, asked.number, asked.step):
             raise PartyError(f"Party {name!r} answered something else than it was asked.")
-
-    def _check_session(self, name: str, frame: Frame) -> None:
-        if frame.header.session != self._sessions.get(name):
-            raise PartyError(f"Party {name!r} sent a message of another session.")
 
     def _next(self, name: str) -> int:
         self._numbers[name] += 1
