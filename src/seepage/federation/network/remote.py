@@ -163,11 +163,11 @@ class Remote:
         """Ask one guest something that is not of the training, and wait."""
         session = self._sessions.get(name)
         if session is None:
-            raise SilentPartyError(f"Guest {name!r} is not there for {step!r}; start it, and then the host again.")
+            raise SilentPartyError(f"Guest {name!r} is not there for '{step}'; start it, and then the host again.")
         frame = Frame(Header(session=session, number=self._next(name), step=step, facts=dict(facts or {})), body)
         answer = self._exchange(name, frame, self.patience.arrange)
         if answer is None:
-            raise SilentPartyError(f"Guest {name!r} went away during {step!r}; start it, and then the host again.")
+            raise SilentPartyError(f"Guest {name!r} went away during '{step}'; start it, and then the host again.")
         return answer
 
     def close(self) -> None:
