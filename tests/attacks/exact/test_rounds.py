@@ -128,3 +128,30 @@ def test_what_cannot_be_joined_is_one_sentence() -> None:
         ExactRounds()([replace(rounds[0], update=nothing), rounds[1]], Streams(0))
     with pytest.raises(InputError, match="starts is 0"):
         ExactRounds(starts=0)
+
+
+def test_people_who_differ_in_one_whole_number_are_chosen_together() -> None:
+    """They lie on a line: none has a place of its own in a span, and how many of each there are is found at once."""
+    x, y = a_batch(7)
+    spread = 0.1
+    layout, one = Layout(numeric=NUMERIC, sizes=SIZES), torch.ones(NUMERIC)
+    x[:, :NUMERIC] = (x[:, :NUMERIC] / spread).round() * spread
+    for row, value in ((1, 3), (2, 9), (3, 14)):
+        x[row], y[row] = x[0], y[0]
+        x[row, 0] = value * spread
+    scale = torch.full((layout.width,), 1 / spread)
+    scale[NUMERIC:] = 1
+    space = Space(
+        layout=layout,
+        shift=torch.zeros(layout.width),
+        scale=scale,
+        low=-40 * one,
+        high=40 * one,
+        integers=one.bool(),
+    )
+    rounds = [replace(each, space=space) for each in seen(a_net(), [(x, y)] * 4)]
+    (claim, *_) = ExactRounds()(rounds, Streams(0))
+    assert claim.rows is not None
+    assert claim.certified is not None
+    assert missed(x, claim.rows) == 0
+    assert claim.certified.sum() >= ROWS - 4  # those on the line are proven where what was sent says their numbers

@@ -12,9 +12,14 @@ under the other. *A layer narrower than the batch protects for one round only:*
    numbers that the row space leaves open, leaf by leaf, and tell records from all other valid rows.
 3. *Peeling*: records are taken out of every round; what is left is a smaller batch.
 
-**What a certificate means here.** It is one of the *set*: every row passes both tests with a weight of 1 (Wedderburn),
-and all rows together, no more and no fewer than there are, give what was sent in every layer and every round up to
-rounding. It assumes that the same rows are behind all rounds. If they are not, no set fits, and nothing is certified.
+4. *Choosing*: rows that differ in one number only lie on a line and have no place of their own in any space. How many
+   of each are there is found together (``choosing.py``).
+
+**What a certificate means here.** A row is proven *alone* if it passes both tests with a weight of 1 (``settling.py``).
+Rows that only came to light when others were taken away are proven *with the set*: all rows together, no more and no
+fewer than there are, give what was sent in every layer and every round up to rounding, and what was sent says every
+number to a hundredth of a deviation. A row that is not behind all rounds passes no test: where clients or batches were
+mixed up, nothing is certified but what all rounds share.
 """
 
 from __future__ import annotations
@@ -25,19 +30,18 @@ from functools import partial
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from seepage._core import InputError, Progress, Streams, silent
 from seepage.attacks.attack import Together
 from seepage.attacks.exact.cascade import Exact
+from seepage.attacks.exact.choosing import chosen_together
+from seepage.attacks.exact.polishing import polished
 from seepage.attacks.exact.search import span_search
-from seepage.attacks.exact.settling import Candidates
+from seepage.attacks.exact.settling import SPARE, STRICT, Candidates, Found
 from seepage.attacks.exact.stacked import Rounds
 from seepage.observation import Claim, Observation, Scene
 
-NEAR = 8.0  # times what the error explains: slopes and rows of records are no farther from their spaces
 LOOSE = 200.0  # the same after rows were taken away, whose numbers were known to a hundred-thousandth only
-SPARE = 4  # equations beyond the open numbers, at least
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +49,7 @@ class ExactRounds:
     """Read the rows that are behind all of a client's rounds, and prove them together.
 
     Guarantees:
-        See above: a certificate is one of the whole set, for a client whose rows are the same in every round.
+        See above: a certified row is behind every one of these rounds.
 
     Args:
         nodes: nodes of a span search.
@@ -61,8 +65,8 @@ class ExactRounds:
         40
     """
 
-    nodes: int = 3_000_000
-    leaves: int = 300_000
+    nodes: int = 60_000_000
+    leaves: int = 1_000_000
     starts: int = 6
     turns: int = 40
 
@@ -92,28 +96,28 @@ class ExactRounds:
             if found is None:
                 break
             rounds, why = rounds.without(*found), ""
-        return [rounds.polished().claim(why)] * len(observations)
+        return [polished(rounds).claim(why)] * len(observations)
 
-    def _alone(
-        self, rounds: Rounds, observations: Sequence[Observation], streams: Streams
-    ) -> tuple[Tensor, Tensor] | None:
+    def _alone(self, rounds: Rounds, observations: Sequence[Observation], streams: Streams) -> Found | None:
         """What is left may be few enough rows for one round: rows that depend on each other have no place of their own
         in the stacked spaces, but in those of deeper layers."""
         few = rounds.total - len(rounds.rows)
-        for number, observation in enumerate(observations):
-            smaller = rounds.rest(observation, number)
-            if few > rounds.layer.directions:
-                return None
-            attack = Exact(restarts=4, compile="no")
+        if few > rounds.layer.directions:
+            return None
+        attack = Exact(restarts=2, starts=4, turns=2, compile="no")  # not the optimiser's rows: proven ones are asked
+        for number in sorted({0, len(observations) - 1}):
+            smaller = rounds.rest(observations[number], number)
             (claim,) = attack([smaller], streams.child(number))
             if claim.rows is None or claim.certified is None or claim.labels is None or not claim.certified.any():
                 continue
             kept = torch.from_numpy(claim.certified & np.isfinite(claim.labels))
             if bool(kept.any()):
-                return torch.from_numpy(claim.rows)[kept].double(), torch.from_numpy(claim.labels)[kept].double()
+                rows, labels = torch.from_numpy(claim.rows)[kept], torch.from_numpy(claim.labels)[kept]
+                # What is left has the small errors of all that was taken away, so its own proofs do not count.
+                return Found(rows.double(), labels.double(), torch.zeros(len(rows), dtype=torch.bool))
         return None
 
-    def _found(self, rounds: Rounds, drawn: torch.Generator) -> tuple[tuple[Tensor, Tensor] | None, str]:
+    def _found(self, rounds: Rounds, drawn: torch.Generator) -> tuple[Found | None, str]:
         """Records that are left, with their labels; or None, and why."""
         view, span = rounds.view, rounds.span
         leaves = span_search(view, self.nodes)
@@ -132,8 +136,11 @@ class ExactRounds:
         for start in range(starts):
             # Rows that were taken away leave their own small errors: at last they are allowed for.
             found = candidates.settled(
-                rounds, start, drawn, NEAR if start < starts - 1 or not len(rounds.rows) else LOOSE
+                rounds, start, drawn, STRICT if start < starts - 1 or not len(rounds.rows) else LOOSE
             )
             if found is not None:
                 return found, ""
+        found = chosen_together(rounds, leaves)
+        if found is not None:
+            return found, ""
         return None, f"None of {len(leaves.codes):,} valid rows in a span of {span.rank} is a record of all rounds."

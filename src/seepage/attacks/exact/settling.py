@@ -1,21 +1,39 @@
-"""Valid rows of a span, and which of them are records: slopes over all rounds settle the numbers that are open."""
+r"""Valid rows of a span, and which of them are records: slopes over all rounds settle the numbers that are open.
+
+**When a row is proven alone.** Its slopes over all rounds lie in the column space of what is stacked, its inputs in the
+row space, both up to what rounding explains, and :math:`v^\top A^+ u = 1`: then taking the row away takes one dimension
+away (Wedderburn), in all rounds at once. There are at least ``SPARE`` equations more than open numbers, and these
+equations say each open number to a hundredth of a deviation. A weight of 1/2 is not enough: two rows that differ in one
+number only look like two copies of the row between them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from seepage.attacks.exact.search import Leaves
-from seepage.attacks.exact.stacked import STEP, Rounds, whole
+from seepage.attacks.exact.stacked import SHARP, STEP, Rounds, whole
 from seepage.attacks.exact.view import View
 
 AT_ONCE = 4_000  # rows whose slopes are computed together
 WEIGHT = 0.02  # how far a record's weight may be from 1
+STRICT = 8.0  # times what the error explains: a row that is farther is not proven
 LONGEST = 1.5  # of a step along an open number, in deviations
 SHORTLIST, FINE = 2_000, 6  # candidates that come near, and steps for these
+SPARE = 4  # equations beyond the open numbers, at least
 STAGES = ((2, 20_000), (4, SHORTLIST))  # steps for all of very many candidates, and for many; how many go on
+
+
+class Found(NamedTuple):
+    """Records, as inputs, with their labels, and which of them are proven alone."""
+
+    rows: Tensor
+    labels: Tensor
+    sure: Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +56,10 @@ class Candidates:
         view = rounds.view
         family = torch.linalg.qr(leaves.family.T)[0].T if leaves.free else leaves.family
         numbers = leaves.numbers - (leaves.numbers @ family.T) @ family
-        numbers = _inside(view, numbers, family)
-        reach = 0.05 * (1 + (view.high - view.low).clamp(max=1e3))
-        near = ((numbers - numbers.clamp(view.low, view.high)).abs() < reach).all(1)
+        numbers = _towards(view, numbers, family)
+        near = inside(view, numbers)
         codes, numbers = leaves.codes[near], numbers[near]
-        labels = torch.arange(_classes(view)).double()
+        labels = torch.arange(classes(view)).double()
         return Candidates(
             codes.repeat(len(labels), 1),
             numbers.repeat(len(labels), 1),
@@ -50,7 +67,7 @@ class Candidates:
             family,
         )
 
-    def settled(self, rounds: Rounds, start: int, drawn: torch.Generator, most: float) -> tuple[Tensor, Tensor] | None:
+    def settled(self, rounds: Rounds, start: int, drawn: torch.Generator, most: float) -> Found | None:
         """Records among them, with their labels, after their open numbers were settled from one start."""
         view, count = rounds.view, len(self.codes)
         if not count:
@@ -58,7 +75,7 @@ class Candidates:
         numbers, chosen = self.numbers, torch.arange(count)
         if start:
             numbers = numbers + torch.randn(count, len(self.family), generator=drawn).double() @ self.family
-            numbers = _inside(view, numbers, self.family)
+            numbers = _towards(view, numbers, self.family)
         for steps, most_left in STAGES if len(self.family) else ():
             if len(chosen) > most_left or most_left == SHORTLIST:
                 numbers = self._stepped(rounds, numbers, chosen, steps)
@@ -75,15 +92,19 @@ class Candidates:
         few = STEP * torch.eye(len(self.family), dtype=torch.float64)
         for here, own in zip(torch.split(numbers, AT_ONCE), torch.split(chosen, AT_ONCE), strict=True):
             for _ in range(steps):
-                miss = self._miss(rounds, here, own)
-                moved = [(self._miss(rounds, here + STEP * each, own) - miss) / STEP for each in self.family]
-                slope = torch.stack(moved, 2)  # (candidates, equations, open)
+                miss, slope = self._slope(rounds, here, own)
                 square = slope.transpose(1, 2) @ slope + few
                 step = torch.linalg.solve(square, -(slope.transpose(1, 2) @ miss[:, :, None]))[:, :, 0]
                 here = here + step.clamp(-LONGEST, LONGEST) @ self.family
                 here = here.clamp(view.low - 0.01, view.high + 0.01)
             parts.append(here)
         return torch.cat(parts)
+
+    def _slope(self, rounds: Rounds, numbers: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
+        """What the slopes miss the column space by, and (candidates, equations, open) how open numbers change that."""
+        miss = self._miss(rounds, numbers, chosen)
+        moved = [(self._miss(rounds, numbers + STEP * each, chosen) - miss) / STEP for each in self.family]
+        return miss, torch.stack(moved, 2)
 
     def _miss(self, rounds: Rounds, numbers: Tensor, chosen: Tensor) -> Tensor:
         """(candidates, equations) the part of the slopes' direction outside of the column space."""
@@ -95,26 +116,51 @@ class Candidates:
         pieces = zip(torch.split(numbers, AT_ONCE), torch.split(chosen, AT_ONCE), strict=True)
         return torch.cat([self._miss(rounds, *piece).norm(dim=1) for piece in pieces])
 
-    def _records(self, rounds: Rounds, numbers: Tensor, chosen: Tensor, most: float) -> tuple[Tensor, Tensor] | None:
+    def _records(self, rounds: Rounds, numbers: Tensor, chosen: Tensor, most: float) -> Found | None:
         """Those that pass both tests with a weight of 1, each once; None if there is none, or more than are left."""
         rows, labels = rounds.view.rows_of(self.codes[chosen], whole(rounds.view, numbers)), self.labels[chosen]
-        span, kept, left = rounds.span, [], rounds.total - len(rounds.rows)
+        span, kept, single, left = rounds.span, [], [], rounds.total - len(rounds.rows)
         for place in torch.split(torch.arange(len(rows)), AT_ONCE):
             x, slopes = rows[place], rounds.slopes(rows[place], labels[place])
             inputs = torch.cat([x, x.new_ones(len(x), 1)], 1) if span.right.shape[1] > x.shape[1] else x
             weight, error = span.weight(slopes, inputs)
             near = (span.slope_distance(slopes) < most) & (span.distance(inputs) < most)
             times = (1 / weight.clamp(min=1e-3)).round().clamp(1, left)  # a record that is there n times weighs 1/n
-            kept.append((times * (near & ((weight * times - 1).abs() < WEIGHT + most * error))).long())
+            fits = (weight * times - 1).abs() < WEIGHT + most * error
+            kept.append((times * (near & fits)).long())
+            single.append((times == 1) & (most * error < WEIGHT))
         found = torch.arange(len(rows)).repeat_interleave(torch.cat(kept))
-        return None if not 0 < len(found) <= left else (rows[found], labels[found])
+        if not 0 < len(found) <= left:
+            return None
+        sure = torch.cat(single)[found] & (most <= STRICT) & self._sharp(rounds, numbers[found], chosen[found], most)
+        return Found(rows[found], labels[found], sure)
+
+    def _sharp(self, rounds: Rounds, numbers: Tensor, chosen: Tensor, most: float) -> Tensor:
+        """Whether the equations say every open number."""
+        span, many = rounds.span, len(self.family)
+        if span.left_outside.shape[1] < many + SPARE:
+            return torch.zeros(len(numbers), dtype=torch.bool)
+        if not many:
+            return torch.ones(len(numbers), dtype=torch.bool)
+        slopes = rounds.slopes(rounds.view.rows_of(self.codes[chosen], numbers), self.labels[chosen])
+        explained = most * span.slope_tolerance(slopes) / slopes.norm(dim=1).clamp(min=1e-150)
+        weakest = torch.linalg.svdvals(self._slope(rounds, numbers, chosen)[1])[:, -1]
+        sharp: Tensor = explained < SHARP * weakest
+        return sharp
 
 
-def _classes(view: View) -> int:
+def classes(view: View) -> int:
+    """How many labels a row can have."""
     return 2 if view.learner.task == "binary" else view.outputs
 
 
-def _inside(view: View, numbers: Tensor, family: Tensor) -> Tensor:
+def inside(view: View, numbers: Tensor) -> Tensor:
+    """(rows,) whether numbers are inside their ranges, or nearly."""
+    reach = 0.05 * (1 + (view.high - view.low).clamp(max=1e3))
+    return ((numbers - numbers.clamp(view.low, view.high)).abs() < reach).all(1)
+
+
+def _towards(view: View, numbers: Tensor, family: Tensor) -> Tensor:
     """Numbers moved along what is open, towards their ranges."""
     for _ in range(50 if len(family) else 0):
         numbers = numbers + ((numbers.clamp(view.low, view.high) - numbers) @ family.T) @ family

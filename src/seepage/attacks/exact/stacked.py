@@ -18,7 +18,7 @@ from seepage.observation import Claim, Observation, gradient_of
 
 FITS = 2e-5  # of what was sent, in each round: a set that leaves no more explains it; float32 leaves about 1e-6
 STEP = 1e-5  # of differences
-POLISHED = 2  # times that all rows are moved together at the end
+SHARP = 0.01  # deviations within which a number must be known to be proven
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,8 @@ class Rounds:
         left: what of that no row explains yet.
         scales: by which each round's first layer is multiplied, so that all have one rounding.
         total: rows behind every round.
-        rows, labels: that were found.
+        rows, labels: that were found; ``sure``: which of them are proven alone.
+        settled: which of them have numbers that what was sent says sharply; None if that was not asked.
     """
 
     view: View
@@ -45,6 +46,8 @@ class Rounds:
     total: int
     rows: Tensor
     labels: Tensor
+    sure: Tensor
+    settled: Tensor | None = None
 
     @staticmethod
     def of(observations: Sequence[Observation]) -> Rounds:
@@ -77,6 +80,7 @@ class Rounds:
             total=total,
             rows=torch.zeros(0, first.layout.width).double(),
             labels=torch.zeros(0).double(),
+            sure=torch.zeros(0, dtype=torch.bool),
         )
         return start._spanned()
 
@@ -104,7 +108,28 @@ class Rounds:
             parts.append(factors[self.layer.name][0] * (len(x) * scale))
         return torch.cat(parts, 1)
 
-    def without(self, rows: Tensor, labels: Tensor) -> Rounds:
+    def told(self, gradients: Sequence[Parameters]) -> Tensor:
+        """One sum of gradients in every round, as a short vector: the first layer's in the span, all others whole."""
+        return torch.cat([self._short(each, scale)[0] for each, scale in zip(gradients, self.scales, strict=True)])
+
+    def told_of(self, rows: Tensor, labels: Tensor) -> Tensor:
+        """(rows, entries) the same of each row's own gradients."""
+        learner, parts = self.view.learner, []
+        for model, scale in zip(self.models, self.scales, strict=True):
+
+            def one(x: Tensor, y: Tensor, model: Parameters = model, scale: float = scale) -> Tensor:
+                return self._short(learner.gradient(model, x[None], y[None]), scale)[0]
+
+            parts.append(vmap(one)(rows, labels))
+        return torch.cat(parts, 1)
+
+    def _short(self, gradient: Parameters, scale: float) -> Tensor:
+        first = scale * layer_gradient(gradient, self.layer) @ self.span.right.T
+        mine = {f"{self.layer.name}.weight", f"{self.layer.name}.bias"}
+        others = [scale * value.flatten() for name, value in gradient.items() if name not in mine]
+        return torch.cat([first.flatten(), *others])[None]
+
+    def without(self, rows: Tensor, labels: Tensor, sure: Tensor) -> Rounds:
         """What is left when these records are taken away."""
         learner = self.view.learner
         left = []
@@ -112,31 +137,15 @@ class Rounds:
             own = learner.gradient(model, rows, labels)
             left.append({name: value - len(rows) * own[name] for name, value in each.items()})
         found = replace(
-            self, left=tuple(left), rows=torch.cat([self.rows, rows]), labels=torch.cat([self.labels, labels])
+            self,
+            left=tuple(left),
+            rows=torch.cat([self.rows, rows]),
+            labels=torch.cat([self.labels, labels]),
+            sure=torch.cat([self.sure, sure]),
         )
         return found if len(found.rows) >= self.total else found._spanned()
 
-    def polished(self) -> Rounds:
-        """All rows together, moved by what is left of all layers in all rounds; as they are if one is missing."""
-        numeric, count = self.view.numeric, len(self.rows)
-        if count != self.total or not numeric:
-            return self
-        rows = self.rows
-        for _ in range(POLISHED):
-            left = torch.cat([_flat(each) for each in self._less(rows)])
-            moved = []
-            for place in range(numeric):
-                step = torch.zeros_like(rows)
-                step[:, place] = STEP
-                moved.append((self._own(rows + step) - self._own(rows - step)) / (2 * STEP))
-            slopes = torch.cat(moved).T  # (all weights of all rounds, numbers of all rows)
-            change = torch.linalg.lstsq(slopes, left[:, None], driver="gelsd").solution[:, 0].reshape(numeric, count).T
-            numbers = whole(self.view, rows[:, :numeric] + change.clamp(-0.1, 0.1))
-            rows = torch.cat([numbers, rows[:, numeric:]], 1)
-        better = replace(self, rows=rows, left=tuple(self._less(rows)))
-        return better if better.unexplained() < self.unexplained() else self
-
-    def _less(self, rows: Tensor) -> list[Parameters]:
+    def less(self, rows: Tensor) -> list[Parameters]:
         """What is left of every round without these rows, with the labels of those that were found."""
         found = []
         for model, sent in zip(self.models, self.sent, strict=True):
@@ -144,15 +153,15 @@ class Rounds:
             found.append({name: value - len(rows) * own[name] for name, value in sent.items()})
         return found
 
-    def _own(self, rows: Tensor) -> Tensor:
+    def own(self, rows: Tensor, labels: Tensor) -> Tensor:
         """(rows, all weights of all rounds) each row's own gradients."""
         learner, parts = self.view.learner, []
         for model in self.models:
 
             def one(x: Tensor, y: Tensor, model: Parameters = model) -> Tensor:
-                return _flat(learner.gradient(model, x[None], y[None]))
+                return flat(learner.gradient(model, x[None], y[None]))
 
-            parts.append(vmap(one)(rows, self.labels))
+            parts.append(vmap(one)(rows, labels))
         return torch.cat(parts, 1)
 
     def rest(self, observation: Observation, number: int) -> Observation:
@@ -171,16 +180,19 @@ class Rounds:
         count, left = len(self.rows), self.unexplained()
         if not count:
             return Claim(outcome=Outcome.NOT_APPLICABLE, note=why or "Nothing was read.")
-        proven = count == self.total and left < FITS and not self.view.compressed
+        complete = count == self.total and left < FITS
+        proven = self.sure
+        if complete:
+            proven = proven | (torch.ones_like(proven) if self.settled is None else self.settled)
         missing = max(0, self.total - count)
         rows = torch.cat([self.rows, self.rows.mean(0, keepdim=True).expand(missing, -1)])
         labels = torch.cat([self.labels, self.labels.new_full((missing,), torch.nan)])
         certified = torch.zeros(len(rows), dtype=torch.bool)
-        certified[:count] = proven
+        certified[:count] = proven & (not self.view.compressed)
         said = f"{count} of {self.total} rows were read from {len(self.models)} rounds"
         said = f"{said}; {left:.0e} of what was sent is left."
         return Claim(
-            outcome=Outcome.OK if proven else Outcome.BUDGET_SPENT,
+            outcome=Outcome.OK if complete else Outcome.BUDGET_SPENT,
             rows=rows.float().numpy(),
             labels=labels.float().numpy(),
             certified=certified.numpy(),
@@ -214,9 +226,9 @@ def whole(view: View, numbers: Tensor) -> Tensor:
     return torch.where(near, (raw.round() - shift) / scale, numbers)
 
 
-def _flat(gradient: Parameters) -> Tensor:
+def flat(gradient: Parameters) -> Tensor:
     return torch.cat([value.flatten() for value in gradient.values()])
 
 
 def _norm(gradient: Parameters) -> float:
-    return float(_flat(gradient).norm())
+    return float(flat(gradient).norm())
