@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from seepage._core import Streams
+from seepage._core import InputError, Streams
 from seepage.data import IID, split
 from seepage.federation import Automatic, Clients, FedAvg, FedSGD, Milestones, make_population, simulate
 from seepage.federation.utility import utility
@@ -205,3 +205,28 @@ def test_whole_numbers_may_be_known_without_ranges() -> None:
     assert seen.space.low is None
     assert "Which numbers are whole." in seen.describe().knows
     assert "The range of every number." in seen.describe().does_not_know
+
+
+@pytest.mark.parametrize("protocol", ["fedsgd", "fedavg"])
+def test_rounds_that_are_watched_come_with_the_update(protocol: str) -> None:
+    population = cases.population("mlp")
+    chosen = dataclasses.replace(cases.PROTOCOLS[protocol], fixed_batch=True, exposure=9.0)
+    plain = simulate(chosen, population, Knowledge(), STREAMS)
+    trace = simulate(chosen, population, Knowledge(), STREAMS, watched=(1, 3))
+    assert [(point.moment.name, point.watched) for point in trace.points].count(("initialized", 3)) == 1
+    assert [p.moment for p in trace.points if p.watched == 1] == [p.moment for p in plain.points]
+    for point in trace.points:
+        for observation in point.observations:
+            assert len(observation.rounds) == point.watched
+            assert observation.rounds[-1].earlier == ()
+    (joined,) = [p for p in trace.points if (p.moment.name, p.watched) == ("initialized", 3)]
+    assert joined.moment.round == 3
+    first, second, _ = joined.observations[0].rounds
+    for name, value in plain.points[0].observations[0].update.items():
+        torch.testing.assert_close(first.update[name], value)
+    assert any(not torch.equal(first.parameters[name], second.parameters[name]) for name in first.parameters)
+
+
+def test_more_rounds_than_there_are_cannot_be_watched() -> None:
+    with pytest.raises(InputError, match="so 5000 cannot be watched; raise its exposure"):
+        simulate(cases.PROTOCOLS["fedsgd"], cases.population("mlp"), Knowledge(), STREAMS, watched=(5000,))

@@ -91,3 +91,29 @@ def test_two_frames_are_two_tables() -> None:
     assert [cell.variant for cell in summary.cells] == ["east", "west", "east again"]
     with pytest.raises(InputError, match="test the same thing"):
         make_plan(small | {"cases": [{"data": first}, {"data": second}]})
+
+
+def test_rounds_are_joined_by_attacks_that_can() -> None:
+    settings = {
+        "data": cases.frame(rows=120), "target": "target", "models": ["linear"], "batch_sizes": [4], "clients": 2,
+        "trials": 1, "exposure": 1, "fixed_batch": True, "attack_points": ["initialized"], "rounds": [1, 2],
+        "attacks": ["exact:steps=2:restarts=1:starts=1:start_steps=2", "inverting_gradients:steps=2"],
+    }  # fmt: skip
+    summary = seepage.audit(**settings)
+    assert [(cell.attack.partition(":")[0], cell.watched) for cell in summary.cells] == [
+        ("exact", 1), ("exact", 2), ("inverting_gradients", 1),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"rounds": [2], "attacks": ["fast"]}, "'fast' works on one update, and 1 is not among the rounds"),
+        ({"rounds": [1, 2], "attacks": ["fast"]}, "None of the attacks .fast. joins rounds; exact does"),
+        ({"rounds": [0]}, "at least 1"),
+        ({"rounds": [2, 2]}, "'2' .*twice|each once|more than once"),
+    ],
+)
+def test_rounds_that_cannot_be_joined_are_one_sentence(values: dict[str, object], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        make_plan({"data": "adult", **values})

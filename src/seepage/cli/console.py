@@ -224,8 +224,8 @@ def _tally_table(tallies: Sequence[TallyResult]) -> Table:
 
 
 _ALWAYS = ("batch_size", "attack_point")
-_SHORT = {"batch_size": "batch", "attack_point": "point"}
-_NUMBERS = ("batch_size", "people", "batches")
+_SHORT = {"batch_size": "batch", "attack_point": "point", "watched": "rounds"}
+_NUMBERS = ("batch_size", "people", "batches", "watched")
 
 
 def _word(name: str, value: Coordinate) -> str:

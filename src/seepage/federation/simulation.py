@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seepage._core import Progress, Streams, silent
+from seepage._core import InputError, Progress, Streams, silent
 from seepage.defenses import Defense, Privacy, Undefended
 from seepage.federation.exposure import FINAL, Clock, Schedule, participants
 from seepage.federation.fedsgd import Computation, sum_over
@@ -23,7 +24,7 @@ from seepage.federation.trace import AttackPoint, Moment, Trace, Truth
 from seepage.federation.utility import utility
 from seepage.models import Learner, Parameters, fitting_threads, scoped_randomness
 from seepage.models.local_clients import apart
-from seepage.observation import Exchange, Knowledge, Observation
+from seepage.observation import Exchange, Knowledge, Observation, Space
 
 
 class FederatedProtocol(Protocol):
@@ -110,6 +111,7 @@ def simulate(
     streams: Streams,
     *,
     defense: Defense = UNDEFENDED,
+    watched: Sequence[int] = (1,),
     progress: Progress = silent,
 ) -> Trace:
     """Train until the exposure target and record the attacked rounds.
@@ -120,9 +122,12 @@ def simulate(
     """
     clock = protocol.clock(population.sizes)
     total = clock.rounds_until(protocol.exposure)
-    attacked: dict[int, list[str]] = {}
+    attacked: dict[int, list[tuple[str, int]]] = {}
     for name, number in protocol.schedule.rounds(clock, total).items():
-        attacked.setdefault(number, []).append(name)
+        for many in watched:
+            attacked.setdefault(last_watched(number, many, total), []).append((name, many))
+    kept: deque[Watched] = deque(maxlen=max(watched))
+    recorded = {number - back for number in attacked for back in range(max(watched))}
     checked = {clock.rounds_until(exposure) for exposure in range(1, int(protocol.exposure) + 1)} | {total}
     workers = [protocol.work(rows, streams.numpy("batches", client)) for client, rows in enumerate(population.owned)]
     called = _calls(population.clients, protocol.participation, streams.numpy("participation"))
@@ -145,24 +150,42 @@ def simulate(
                 first.setdefault(client, plan)
                 taken[client] += len(plan)
             sent = clients(parameters, plans)
-            if number in attacked:
+            if number in recorded:
                 own = {client: first[client] for client in plans}
                 shown, secret = (again(parameters, own), own) if protocol.fixed_batch else (sent, plans)
+                kept.append(Watched(parameters, shown, secret))
+            if number in attacked:
                 # The model that is attacked has seen the rounds before this one.
                 behind = clock.exposures(number - 1)
                 scores = best.offer(parameters, Moment(name="", round=number - 1, exposures=behind))
                 # The work behind the attacked update; the first update is exposure 0 (the profiling study).
                 seen = clock.exposures(number) if number > 1 else behind
-                for name in attacked[number]:
+                for name, many in attacked[number]:
                     trained = Moment(name=name, round=number - 1, exposures=behind)
-                    point = show(Moment(name=name, round=number, exposures=seen), parameters, shown, secret)
-                    points.append(replace(point, trained=trained, validation=dict(scores)))
+                    point = show(Moment(name=name, round=number, exposures=seen), list(kept)[-many:])
+                    points.append(replace(point, watched=many, trained=trained, validation=dict(scores)))
             weights = [plans[client].size for group in sent.groups for client in group]
             parameters, memory = _next_model(protocol, population.learner, parameters, sent, weights, memory)
             if number in checked:
                 best.offer(parameters, Moment(name=FINAL, round=number, exposures=clock.exposures(number)))
             progress("training", number, total)
     return best.trace(points, total, _privacy(protocol, population, defense, taken, first))
+
+
+def last_watched(number: int, many: int, total: int) -> int:
+    """The last of so many rounds from this one on; where the training ends before, of its last ones."""
+    if many > total:
+        raise InputError(f"The training has {total} rounds, so {many} cannot be watched; raise its exposure.")
+    return min(number + many - 1, total)
+
+
+@dataclass(frozen=True)
+class Watched:
+    """One round: the model that was sent out, what came back, and whose rows were behind it."""
+
+    parameters: Parameters
+    shown: Round
+    plans: Plans
 
 
 def _calls(clients: int, share: float, random: np.random.Generator) -> Iterator[list[int]]:
@@ -237,35 +260,21 @@ def attack_point(
     population: Population,
     knowledge: Knowledge,
     moment: Moment,
-    parameters: Parameters,
-    shown: Round,
-    plans: Plans,
+    rounds: Sequence[Watched],
     *,
     covered: bool = False,
 ) -> AttackPoint:
-    """What the server saw of all clients in one round, and what was true."""
+    """What the server saw of all clients in some rounds, the last of which is attacked, and what was true in that."""
+    last, space = rounds[-1], known_space(population, knowledge)
     observations, truths = [], []
-    space = known_space(population, knowledge)
-    weights, buffers = apart(population.learner, parameters)
-    for client, plan in plans.items():
-        update, moved = apart(population.learner, shown.of_client(client))
-        buffers, moved = (buffers, moved) if protocol.share_statistics else ({}, {})
-        exchange = replace(protocol.exchange(plan), covered=covered)
-        places = plan.reshape(-1)[: exchange.rows]
-        # Sorted: their order would tell who shared a local batch.
-        labels = population.y[torch.from_numpy(places)].sort().values if knowledge.labels else None
-        observations.append(
-            Observation(
-                learner=population.learner,
-                space=space,
-                parameters=weights,
-                update=update,
-                exchange=exchange,
-                labels=labels,
-                buffers=buffers,
-                moved=moved,
-            )
-        )
+    for client, plan in last.plans.items():
+        seen = [
+            _seen(protocol, population, knowledge, space, each, client, covered=covered)
+            for each in rounds
+            if client in each.plans
+        ]
+        observations.append(replace(seen[-1], earlier=tuple(seen[:-1])))
+        places = plan.reshape(-1)[: seen[-1].exchange.rows]
         table = population.tables[client]
         truths.append(
             Truth(
@@ -278,8 +287,39 @@ def attack_point(
     return AttackPoint(
         moment=moment,
         trained=moment,
-        clients=tuple(plans),
+        clients=tuple(last.plans),
         observations=tuple(observations),
         truths=tuple(truths),
         validation={},
+    )
+
+
+def _seen(
+    protocol: FederatedProtocol,
+    population: Population,
+    knowledge: Knowledge,
+    space: Space,
+    watched: Watched,
+    client: int,
+    *,
+    covered: bool,
+) -> Observation:
+    """What the server saw of one client in one round."""
+    weights, buffers = apart(population.learner, watched.parameters)
+    update, moved = apart(population.learner, watched.shown.of_client(client))
+    buffers, moved = (buffers, moved) if protocol.share_statistics else ({}, {})
+    plan = watched.plans[client]
+    exchange = replace(protocol.exchange(plan), covered=covered)
+    places = plan.reshape(-1)[: exchange.rows]
+    # Sorted: their order would tell who shared a local batch.
+    labels = population.y[torch.from_numpy(places)].sort().values if knowledge.labels else None
+    return Observation(
+        learner=population.learner,
+        space=space,
+        parameters=weights,
+        update=update,
+        exchange=exchange,
+        labels=labels,
+        buffers=buffers,
+        moved=moved,
     )

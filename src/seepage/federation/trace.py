@@ -55,6 +55,7 @@ class AttackPoint:
         clients: who took part.
         observations, truths: what was shared and what was true, client by client.
         validation: scores of the attacked model.
+        watched: rounds that the attacker has of every client, this one and those before.
     """
 
     moment: Moment
@@ -63,6 +64,7 @@ class AttackPoint:
     observations: tuple[Observation, ...]
     truths: tuple[Truth, ...]
     validation: Mapping[str, float]
+    watched: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -136,6 +136,8 @@ class Observation:
             about rows nor about who shared a local batch.
         buffers: running statistics of BatchNorm that were sent out; empty where they are not shared.
         moved: how the client's running statistics changed, by the same names.
+        earlier: what the same client sent in rounds before, oldest first, if the adversary kept it. Whether the same
+            rows were behind them is not said.
     """
 
     learner: Learner
@@ -146,6 +148,7 @@ class Observation:
     labels: Tensor | None = None
     buffers: Parameters = field(default_factory=dict)
     moved: Parameters = field(default_factory=dict)
+    earlier: tuple[Observation, ...] = ()
 
     def __post_init__(self) -> None:
         for name, value in self.parameters.items():
@@ -160,6 +163,11 @@ class Observation:
             raise InputError(f"The update does not fit the model: it has {extra[0]!r}, the model has not.")
         if self.labels is not None and len(self.labels) != self.exchange.rows:
             raise InputError(f"There are {len(self.labels)} labels for {self.exchange.rows} attacked rows.")
+
+    @property
+    def rounds(self) -> tuple[Observation, ...]:
+        """All rounds of the client that were kept, each as an observation of its own; this one is the last."""
+        return (*self.earlier, replace(self, earlier=()))
 
     @property
     def scene(self) -> Scene:
@@ -190,10 +198,13 @@ class Observation:
             adversary=(
                 "An honest-but-curious server: it follows the protocol and tries to read rows from the updates.",
             ),
-            sees=(_SENT[self.exchange.protocol], "The global model of every round."),
+            sees=(_SENT[self.exchange.protocol], *self._kept(), "The global model of every round."),
             knows=tuple(knows),
             does_not_know=tuple(unknown),
         )
+
+    def _kept(self) -> tuple[str, ...]:
+        return (f"Up to {len(self.rounds)} updates of the same client, joined.",) if self.earlier else ()
 
     @property
     def layout(self) -> Layout:

@@ -47,6 +47,7 @@ def axes_of(leaks: Sequence[Leak], parameters: Mapping[str, int]) -> list[Axis]:
         _sizes(
             leaks, "batches", "Batches seen", "batches the server saw", lambda step: words.coordinate("batches", step)
         ),
+        _sizes(leaks, "watched", "Rounds joined", "rounds of each client that the attack joins", words.joined_rounds),
         _moments(leaks),
         _defences(leaks),
         _models(leaks, parameters),

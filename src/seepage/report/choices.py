@@ -14,7 +14,11 @@ from seepage.results.result import Result
 from seepage.results.strength import shortfall
 
 MORE_MAY = "It used its whole budget, so a longer one may read more"
-ATTACKERS = ("attack", "attack_point")  # coordinates that are the attacker's to choose; the rest is the engineer's
+ATTACKERS = (
+    "attack",
+    "attack_point",
+    "watched",
+)  # coordinates that are the attacker's to choose; the rest is the engineer's
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -170,6 +170,11 @@ def defence(text: Coordinate) -> str:
     return f"no{SPACE}defence" if text == "none" else spec(str(text), bare=True)
 
 
+def joined_rounds(many: Coordinate) -> str:
+    """``one update``, or ``5 rounds joined``."""
+    return f"one{SPACE}update" if int(many) == 1 else f"{many}{SPACE}rounds joined"
+
+
 # How each coordinate of a cell is said, in the order in which a label has them.
 _IN_WORDS: dict[str, Callable[[Coordinate], str]] = {
     "dataset": str,
@@ -184,6 +189,7 @@ _IN_WORDS: dict[str, Callable[[Coordinate], str]] = {
     "batches": lambda value: f"{count(float(value))}{SPACE}batches",
     "guests": lambda value: plural(int(value), "guest"),
     "defense": defence,
+    "watched": joined_rounds,
     "attack_point": lambda value: f"point {value}" if str(value)[:1].isdigit() else str(value),
     "attack": lambda value: spec(str(value)),
     "classes": lambda value: f"{value}{SPACE}ranges",

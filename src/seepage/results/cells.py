@@ -44,8 +44,11 @@ def cell_of(kind: type[C], result: object) -> C:
     return kind(**{each.name: getattr(result, each.name) for each in fields(kind)})  # type: ignore[arg-type]
 
 
+_UNSAID = (("variant", ""), ("watched", 1))  # coordinates that came later; without them cells have the names they had
+
+
 def _short(cell: Cell) -> str:
-    said = {key: value for key, value in coordinates(cell).items() if key != "variant" or value}
+    said = {key: value for key, value in coordinates(cell).items() if (key, value) not in _UNSAID}
     text = "\x1f".join(f"{key}={value}" for key, value in sorted(said.items()))
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
@@ -62,6 +65,7 @@ class RowsCell:
     attack_point: str
     attack: str
     defense: str = "none"
+    watched: int = 1  # rounds of each client that the attack joins
     variant: str = ""
 
     @property

@@ -205,11 +205,17 @@ def said(cell: Result) -> str:
 
 def label(place: dict[str, Coordinate]) -> str:
     """Coordinates in one line; what is not there is not said."""
-    words = {"batch_size": "batch {}", "people": "{} rows", "batches": "{} batches", "classes": "{} ranges"}
+    words = {
+        "batch_size": "batch {}",
+        "people": "{} rows",
+        "batches": "{} batches",
+        "classes": "{} ranges",
+        "watched": "{} rounds",
+    }
     words |= {"guests": "{} guests", "failure_probability": "{:.0%} absent"}
     parts = [
         words.get(name, "{}").format(value)
         for name, value in place.items()
-        if value not in ("", "none", 0.0) and (name, value) != ("phases", "both")
+        if value not in ("", "none", 0.0) and (name, value) not in (("phases", "both"), ("watched", 1))
     ]
     return ", ".join(parts)

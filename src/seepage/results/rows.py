@@ -24,6 +24,7 @@ class RowsResult(RowNumbers):
     attack_point: str
     attack: str
     defense: str = "none"
+    watched: Annotated[int, Field(description="rounds of each client that the attack joins")] = 1
 
     @property
     def place(self) -> dict[str, Coordinate]:
@@ -134,7 +135,7 @@ class RowsSummary(Summary):
         ]
 
 
-_TOLD_APART = ("dataset", "protocol", "defense", "variant")
+_TOLD_APART = ("dataset", "protocol", "defense", "watched", "variant")
 READ = ["cells read back", "rows read exactly", "rows read nearly", "best guess", "rows", "outcome"]
 
 

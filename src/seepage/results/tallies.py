@@ -47,6 +47,7 @@ class TallyResult(Result):
     attack_point: str
     attack: str
     defense: str = "none"
+    watched: Annotated[int, Field(description="rounds of each client that the attack joins")] = 1
     rows: Annotated[int, Field(description="rows behind the attacked updates")] = 0
     guesses: Annotated[
         dict[str, Interval | None], Field(description="the same of a guess from public marginals, without the update")

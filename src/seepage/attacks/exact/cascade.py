@@ -81,6 +81,8 @@ class Exact:
     def __call__(
         self, observations: Sequence[Observation], streams: Streams, *, progress: Progress = silent
     ) -> list[Claim]:
+        if any(each.earlier for each in observations):
+            return self._over_rounds(observations, streams, progress)
         exchange = observations[0].exchange
         if exchange.protocol == "fedavg" and exchange.steps > 1 and exchange.rows > LARGE:
             raise NotApplicable(
@@ -115,6 +117,17 @@ class Exact:
         for case, runs in zip(left, self._runs(engine, left, streams.child("rest"), progress), strict=True):
             case.finish(runs, engine.pooled(runs, case.observation.space))
         return [case.claim() for case in cases]
+
+    def _over_rounds(self, observations: Sequence[Observation], streams: Streams, progress: Progress) -> list[Claim]:
+        """Clients of whom several rounds are known, one after the other."""
+        from seepage.attacks.exact.over_rounds import over_rounds  # it ends in attacks on single rounds
+
+        claims = []
+        for number, each in enumerate(observations):
+            progress("clients", number + 1, len(observations))
+            own = streams.child("client", number)
+            claims.append(over_rounds(self, each, own, progress) if each.earlier else self([each], own)[0])
+        return claims
 
     def _in_parts(
         self, observations: Sequence[Observation], mixed: Sequence[int], streams: Streams, progress: Progress

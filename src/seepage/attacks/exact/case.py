@@ -141,6 +141,10 @@ class Case:
         if found is not None and found.certain:
             self._add(self.view.rows_of(found.codes, found.numbers), found.labels.double())
 
+    def offer(self, codes: Tensor, numbers: Tensor) -> bool:
+        """Rows that were proven elsewhere: those that are proven here too are peeled off; True if there is one."""
+        return self._peel(certify(self.view, codes, numbers))
+
     def take_leaves(self, leaves: Leaves) -> bool:
         """The same for the leaves of a complete search; True if something was peeled off."""
         numbers = leaves.numbers

@@ -25,6 +25,7 @@ _HEADINGS = {
     "batch_size": "Batch size",
     "batches": "Batches seen",
     "attack_point": "Attack point",
+    "watched": "Rounds joined",
     "attack": "Attack",
     "defense": "Defence",
     "variant": "Variant",

@@ -19,7 +19,7 @@ from seepage.results.rows import RowsSummary
 from seepage.results.vertical import VerticalSummary
 
 MANY_LINES = 8
-_GROUPS = ("batch_size", "defense", "model", "attack", "attack_point")  # what many lines are put together by
+_GROUPS = ("batch_size", "defense", "model", "attack", "attack_point", "watched")  # what many lines are put together by
 Rest = tuple[tuple[str, Coordinate], ...]
 V = TypeVar("V")
 

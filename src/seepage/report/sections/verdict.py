@@ -59,6 +59,7 @@ def verdict(summary: ReadRows) -> Verdict:
     sentences = [
         *_proven(worst),
         _setting(worst, sum(leak.measured for leak in leaks)),
+        *_means(worst, leaks),
         *_sensitive(worst.result.columns),
         *_safest(worst, leaks),
         *(by_chance(levels) if not any(leak.reads_rows for leak in leaks) else ()),  # nobody reads a row by chance
@@ -149,6 +150,25 @@ def _setting(worst: Leak, measured: int) -> str:
         "This is the only setting measured" if measured == 1 else f"This is the worst of {measured} measured settings"
     )
     return f"{where}: {_described(worst.place)}."
+
+
+def _means(worst: Leak, leaks: Sequence[Leak]) -> list[str]:
+    """What the attacker was allowed: a number stands for no more than that."""
+    most = max((int(leak.place.get("watched", 0)) for leak in leaks), default=0)
+    if not most:
+        return []
+    used = "one update of a client by itself" if worst.place["watched"] == 1 else (
+        f"{worst.place['watched']} rounds of a client joined"
+    )  # fmt: skip
+    beyond = "a server that cheats (seepage audit servers)"
+    if most == 1:
+        beyond = f"several rounds joined (--rounds 1,2,5), or {beyond},"
+    who = f"The attacker is a server that follows the protocol; this was read from {used}."
+    return [f"{who} {_capital(beyond)} can read more."]
+
+
+def _capital(said: str) -> str:
+    return said[0].upper() + said[1:]
 
 
 def _described(place: dict[str, Coordinate]) -> str:

@@ -60,7 +60,9 @@ def attack_cells(
     """Attack all targets of some cells at once and score every claim; row pairs too if they may be shown."""
     # Variants and attack points of one plan share the attacker's randomness, as they share clients: what differs is
     # the setting.
-    streams = Streams(settings.seed).child("attack", replace(next(iter(cells)), variant="", attack_point="").id)
+    streams = Streams(settings.seed).child(
+        "attack", replace(next(iter(cells)), variant="", attack_point="", watched=1).id
+    )
     everyone = [target for targets in cells.values() for target in targets]
     began = time.perf_counter()
     claims = claims_of(attack, [target.observation for target in everyone], streams, progress)

@@ -77,7 +77,9 @@ def round_seconds(source: Source, settings: RowsSettings, choice: RowsChoice) ->
     def watch(label: str, done: int, total: int, note: str = "") -> None:
         ends.append(time.process_time())
 
-    changed = settings.model_copy(update={"exposure": few / rounds * exposure, "attack_points": ("initialized",)})
+    changed = settings.model_copy(
+        update={"exposure": few / rounds * exposure, "attack_points": ("initialized",), "rounds": (1,)}
+    )
     train(source, changed, choice.model, choice.defense, choice.batch_size, Streams(settings.seed), watch)
     return median(later - sooner for sooner, later in itertools.pairwise(ends)) if len(ends) > 1 else 0.0
 
@@ -99,7 +101,9 @@ class Sample:
 
 def first_update(source: Source, settings: RowsSettings, choice: RowsChoice) -> Sample:
     """A client's first update."""
-    untrained = settings.model_copy(update={"exposure": 0.0, "attack_points": ("initialized",), "trials": 1})
+    untrained = settings.model_copy(
+        update={"exposure": 0.0, "attack_points": ("initialized",), "trials": 1, "rounds": (1,)}
+    )
     streams = Streams(settings.seed)
     trace, whole = train(source, untrained, choice.model, choice.defense, choice.batch_size, streams, silent)
     truth = trace.points[0].truths[0]

@@ -146,7 +146,11 @@ def _less(
         change = next(first, None) or next(second, None)
         if change is None:
             break
-        settings = _changed(settings, change)
+        changed = _changed(settings, change)
+        if (
+            change[0] != "exposure" or settings.rounds == (1,) or probe.possible(changed)
+        ):  # rounds must be there to watch
+            settings = changed
     return Fitted(settings, training + attacking, ())
 
 

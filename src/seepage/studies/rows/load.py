@@ -37,17 +37,26 @@ def load_of(source: Source, settings: RowsSettings, choice: RowsChoice, points: 
     behind = batch * local // settings.local_epochs
     if settings.protocol == "fedavg" and not make_training(settings).linear and behind > REPLAYED:
         behind = max(behind, LARGE + 1)  # as little as of so many rows is tried then
-    for attack in attacks:
-        seconds += points * _attack(_budgets(attack, behind, local), shape, batch, local, settings.trials)
+    for name, attack in zip(settings.attacks, attacks, strict=True):
+        seconds += (
+            points
+            * _joined(settings, name)
+            * _attack(_budgets(attack, behind, local), shape, batch, local, settings.trials)
+        )
         if isinstance(attack, Counting):
             seconds += points * attack.clients * local * shape.step(batch)
     tried = max(_attack(_short(attack, behind, local), shape, batch, local, 1) for attack in attacks)
     return Load(
         seconds=seconds,
-        memory=_memory(source, shape, batch, clients, federations * points)
+        memory=_memory(source, shape, batch, clients, federations * points * max(settings.rounds))
         + max(_attack_memory(attack, shape, batch, settings.trials) for attack in attacks),
         piece=max(min(rounds, ROUNDS) * a_round, 5 * tried),
     )
+
+
+def _joined(settings: RowsSettings, name: str) -> int:
+    """How often the rounds of a client are attacked: each of those that are joined, at worst."""
+    return sum(many for each, many in settings.tried if each == name)
 
 
 def attack_load(attack: RowsAttack, shape: Shape, batch: int, local: int, updates: int) -> Load:

@@ -163,6 +163,7 @@ def train(
         knowledge_of(settings, shared=source.preprocessing is not None),
         streams,
         defense=registry.make("defence", defense, "rows"),
+        watched=settings.rounds,
         progress=progress,
     )
     return trace, Reference.of(splits.train)

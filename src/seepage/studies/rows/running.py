@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from seepage.data.source import Source
 from seepage.defenses import Defense
 from seepage.federation import Trace
 from seepage.federation.exposure import participants
+from seepage.federation.simulation import last_watched
 from seepage.metrics import Evaluator
 from seepage.plans import registry
 from seepage.results import RowsCell
@@ -51,10 +52,10 @@ def run_choice(work: Work) -> Found:
         _note_costs(found, work, repeat, trace)
     guard: Defense = registry.make("defence", choice.defense, "rows")
     found.threat_model = guard.amend(traces[0].points[0].observations[0].describe())  # what was really handed out
-    points = _attacked_points(traces, settings)
-    for name in settings.attacks:
+    for name, many in settings.tried:
+        points = _attacked_points(traces, settings, many)
         attack = registry.make("attack", name, "rows", settings.attack_options)
-        cells = {point: _cell(work, point, name) for point in points}
+        cells = {point: _cell(work, point, name, many) for point in points}
         found.cells += [(cell, "") for cell in cells.values()]
         _attack(work, name, attack, points, cells, evaluators)
     return found
@@ -75,19 +76,22 @@ def _attack(
         if all(stored.values()):
             continue
         where = together[0] if len(together) == 1 else f"{len(together)} attack points"
-        label = under(f"{work.choice.label}, {where}, {name}", work.progress)
+        many = next(iter(targets)).watched
+        joined_rounds = f", {many} rounds" if many > 1 else ""
+        label = under(f"{work.choice.label}, {where}, {name}{joined_rounds}", work.progress)
         # All of them, also those that are stored: how updates are grouped changes the last digits.
         for cell, (records, pairs) in attack_cells(targets, attack, evaluators, work.settings, label).items():
             if not stored[cell]:
                 work.sink.add(records, pairs)
 
 
-def _cell(work: Work, point: str, attack: str) -> RowsCell:
+def _cell(work: Work, point: str, attack: str, watched: int) -> RowsCell:
     return RowsCell(
         dataset=work.source.name,
         protocol=work.settings.protocol,
         attack_point=point,
         attack=attack,
+        watched=watched,
         variant=work.variant,
         **asdict(work.choice),
     )
@@ -100,7 +104,8 @@ def rounds_of(source: Source, settings: RowsSettings, batch_size: int) -> list[i
     for repeat in range(repeats(source, settings)):
         clock = protocol.clock(_sizes(source, settings, repeat))
         rounds = clock.rounds_until(protocol.exposure)
-        protocol.schedule.rounds(clock, rounds)
+        for number in protocol.schedule.rounds(clock, rounds).values():
+            last_watched(number, max(settings.rounds), rounds)
         found.append(rounds)
     return found
 
@@ -131,8 +136,9 @@ def repeats(source: Source, settings: RowsSettings) -> int:
     return -(-settings.trials // participants(clients, settings.participation))
 
 
-def _attacked_points(traces: Sequence[Trace], settings: RowsSettings) -> dict[str, list[AttackedUpdate]]:
+def _attacked_points(traces: Sequence[Trace], settings: RowsSettings, watched: int) -> dict[str, list[AttackedUpdate]]:
     """The attacked updates of every point: those of the same clients everywhere, drawn if there are too many."""
+    traces = [replace(each, points=tuple(p for p in each.points if p.watched == watched)) for each in traces]
     total = sum(len(trace.points[0].observations) for trace in traces)
     drawn = Streams(settings.seed).numpy("chosen clients").permutation(total)[: settings.trials]
     chosen = sorted(int(index) for index in drawn)
@@ -164,7 +170,9 @@ def _note_costs(found: Found, work: Work, repeat: int, trace: Trace) -> None:
     head = {"dataset": work.source.name, "protocol": work.settings.protocol, "variant": work.variant}
     head |= asdict(work.choice) | {"repeat": repeat}
     size = trace.points[0].observations[0].learner.size
-    moments = [(point.moment.name, point.trained, point.validation, None) for point in trace.points]
+    fewest = min(point.watched for point in trace.points)
+    told = [point for point in trace.points if point.watched == fewest]
+    moments = [(point.moment.name, point.trained, point.validation, None) for point in told]
     for name, moment, validation, test in (*moments, ("best", trace.best, trace.best_validation, trace.test)):
         found.note(
             "utility",

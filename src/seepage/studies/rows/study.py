@@ -73,9 +73,11 @@ class Rows:
         first = settings.model_copy(update={"trials": 1})
         rounds = rounds_of(source, first, choice.batch_size)[0] * repeats(source, settings)
         attacked = settings.trials * _points(settings)
+        # Every joined round is read by itself too, at worst.
+        joined = {name: sum(many for each, many in settings.tried if each == name) for name in settings.attacks}
         return [
             Probe(kind=(*where, "trains", choice.defense), trains=True, times=rounds),
-            *(Probe(kind=(*where, attack), trains=False, times=attacked) for attack in settings.attacks),
+            *(Probe(kind=(*where, name), trains=False, times=attacked * many) for name, many in joined.items()),
         ]
 
     def try_one(self, source: Source, settings: RowsSettings, choice: RowsChoice, probe: Probe) -> float:
@@ -89,22 +91,24 @@ class Rows:
     def places(self, settings: RowsSettings, choice: RowsChoice) -> list[tuple[object, ...]]:
         points = [f"{float(point):g}" if is_exposure(point) else point for point in _point_names(settings)]
         fixed = (settings.protocol, choice.model, choice.defense, choice.batch_size)
-        return [(*fixed, attack, point) for attack in settings.attacks for point in points]
+        return [(*fixed, attack, point, many) for attack, many in settings.tried for point in points]
 
     def count(self, settings: RowsSettings) -> int:
-        lists = (settings.models, settings.defenses, settings.batch_sizes, settings.attacks)
+        lists = (settings.models, settings.defenses, settings.batch_sizes, settings.tried)
         return math.prod(map(len, lists)) * _points(settings)
 
     def cells(self, settings: RowsSettings, choice: RowsChoice) -> int:
-        return len(settings.attacks) * _points(settings)
+        return len(settings.tried) * _points(settings)
 
     def expected(
         self, source: Source, settings: RowsSettings, choice: RowsChoice, variant: str
     ) -> list[tuple[RowsCell, str]]:
         points = [milestone(float(name)) if is_exposure(name) else name for name in _point_names(settings)]
         where = {"dataset": source.name, "protocol": settings.protocol, "variant": variant} | asdict(choice)
-        every = itertools.product(settings.attacks, points)
-        return [(RowsCell(attack=attack, attack_point=point, **where), "") for attack, point in every]
+        every = itertools.product(settings.tried, points)
+        return [
+            (RowsCell(attack=attack, watched=many, attack_point=point, **where), "") for (attack, many), point in every
+        ]
 
     def not_tested(self, every: Sequence[RowsSettings]) -> list[str]:
         tested = {settings.protocol for settings in every}
@@ -114,7 +118,8 @@ class Rows:
             "Stronger attacks than the ones listed. A low number here is not a proof of privacy.",
             _defences_left_out(defended),
             f"Other protocols ({' and '.join(others)}), other models and other batch sizes than the ones listed.",
-            "A malicious server, or clients that attack each other.",
+            *_rounds_left_out(every),
+            "A server that cheats (`seepage audit servers`), or clients that attack each other.",
             "Membership and property inference.",
         ]
         if all(settings.labels_known for settings in every):
@@ -148,6 +153,13 @@ def _point_names(settings: RowsSettings) -> tuple[str, ...]:
 
 def _points(settings: RowsSettings) -> int:
     return len(_point_names(settings))
+
+
+def _rounds_left_out(every: Sequence[RowsSettings]) -> list[str]:
+    """What joining rounds would add, where it was not tried."""
+    if all(settings.rounds == (1,) for settings in every):
+        return ["Several rounds of a client joined: what one update hides may be open after two (--rounds 1,2,5)."]
+    return []
 
 
 def _defences_left_out(defended: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ import torch
 from seepage._core import Streams
 from seepage.data import Encoder, Statistics, Table
 from seepage.federation import AttackPoint, Clients, FedAvg, FederatedProtocol, FedSGD, Moment, Population
-from seepage.federation.simulation import attack_point
+from seepage.federation.simulation import Watched, attack_point
 from seepage.models import Learner
 from seepage.observation import Exchange, Knowledge, Observation
 
@@ -44,7 +44,7 @@ def simulate_alike(
     with torch.no_grad():
         sent = Clients(protocol, population)(state, plans)
     moment = Moment(name="simulated", round=0, exposures=(0.0,) * count)
-    return attack_point(protocol, population, knowledge, moment, state, sent, plans), rows
+    return attack_point(protocol, population, knowledge, moment, [Watched(state, sent, plans)]), rows
 
 
 def drawn(table: Table, count: int, generator: np.random.Generator) -> Table:

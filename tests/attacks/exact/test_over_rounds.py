@@ -1,0 +1,67 @@
+"""Rows of one client from several of its rounds: the same ones, overlapping ones, and rounds of many steps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from seepage._core import Outcome, Streams
+from seepage.attacks import Exact
+from seepage.attacks.exact.over_rounds import agreed
+from seepage.observation import Claim
+from tests.attacks.exact.test_rounds import ROWS, a_batch, a_net, missed, seen
+
+SHORT = Exact(steps=2, restarts=1, start_steps=2, starts=1, turns=2, nodes=2_000, compile="no")
+
+
+def test_the_attack_exact_joins_the_rounds_that_it_is_given() -> None:
+    batch = a_batch(0)
+    *earlier, last = seen(a_net(), [batch] * 4)
+    (alone,) = SHORT([last], Streams(0))
+    (claim,) = SHORT([replace(last, earlier=tuple(earlier))], Streams(0))
+    assert alone.certified is None or not alone.certified.all()
+    assert claim.rows is not None
+    assert claim.certified is not None
+    assert claim.certified.all()
+    assert missed(batch[0], claim.rows) == 0
+    assert claim.labels is not None
+    assert sorted(claim.labels.tolist()) == sorted(batch[1].long().tolist())
+
+
+def test_a_row_that_one_round_proves_is_proven_in_others_that_hold_it() -> None:
+    """Who is in which batch nobody says."""
+    (x, y), few = a_batch(3, 10), [1, 4]
+    rounds = seen(a_net(), [(x[few], y[few]), (x, y)])
+    (claim,) = SHORT([replace(rounds[1], earlier=(rounds[0],))], Streams(0))
+    assert claim.rows is not None
+    assert claim.certified is not None
+    assert len(claim.rows) == 10
+    proven = claim.rows[claim.certified]
+    assert missed(x[few], proven) == 0
+    assert float(torch.cdist(torch.from_numpy(proven).double(), x.double()).min(1).values.max()) < 0.01
+
+
+def test_a_row_of_another_round_is_not_put_into_this_one() -> None:
+    other, batch = a_batch(8, 2), a_batch(3, 10)
+    rounds = seen(a_net(), [other, batch])
+    (claim,) = SHORT([replace(rounds[1], earlier=(rounds[0],))], Streams(0))
+    assert claim.rows is not None
+    certified = np.zeros(len(claim.rows), dtype=bool) if claim.certified is None else claim.certified
+    assert missed(other[0], claim.rows[certified]) == 2 if certified.any() else not certified.any()
+
+
+def test_rows_that_most_rounds_read_are_believed() -> None:
+    x, _ = a_batch(1)
+    (observation,) = seen(a_net(), [a_batch(1)])
+    wrong = x.clone()
+    wrong[0] = a_batch(50)[0][0]
+    claims = [
+        Claim(outcome=Outcome.BUDGET_SPENT, rows=rows.numpy(), certified=np.zeros(ROWS, dtype=bool))
+        for rows in (x, x, wrong)
+    ]
+    claim = agreed(claims, observation)
+    assert claim.rows is not None
+    assert missed(x, claim.rows) == 0
+    assert "16 of 16 rows were read alike" in claim.note
