@@ -69,7 +69,7 @@ def test_the_optimiser_of_the_settings_decides(table: Path) -> None:
     verdicts = [[finding["verdict"] for finding in entry["findings"]] for entry in (plain, momentum, adam)]
     assert verdicts[0] == verdicts[1]  # momentum and known decay cost nothing
     assert "known weight decay is taken out" in momentum["findings"][1]["why"]
-    assert verdicts[2] == ["works"] + ["cannot"] * 5 + ["partly"]
+    assert verdicts[2] == ["works"] + ["cannot"] * 6 + ["partly"]
     assert "The attack `presence` reads them" in adam["findings"][0]["why"]
     assert "no sum of multiples" in adam["findings"][1]["why"]
     assert "Which categories occur stays readable at any number of rows" in adam["stops"]

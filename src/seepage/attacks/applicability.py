@@ -62,6 +62,7 @@ class Setup:
         weight_decay: of the clients; the protocol tells it, so attacks take it out.
         clip: the longest that a client's gradient of a batch may be; 0 for any length.
         hidden_scales: one-hot entries are standardised with statistics that the server does not know.
+        watched: rounds of the client that are joined.
     """
 
     learner: Learner
@@ -74,9 +75,10 @@ class Setup:
     weight_decay: float = 0.0
     clip: float = 0.0
     hidden_scales: bool = False
+    watched: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("rows", "steps", "clients"):
+        for name in ("rows", "steps", "clients", "watched"):
             if getattr(self, name) < 1:
                 raise InputError(f"The number of {name} is {getattr(self, name)}; it must be at least 1.")
         if self.optimiser not in get_args(Optimiser):
@@ -145,7 +147,7 @@ class Setup:
 
 def findings(setup: Setup) -> list[Finding]:
     """What each part of the attacks can do on this set-up."""
-    exact = [_presence, _span, _single_rows, _peeling, _exhaustion, _closed_form]
+    exact = [_presence, _span, _single_rows, _peeling, _exhaustion, _closed_form, _rounds]
     return [*(_disturbed(setup, part(setup)) for part in exact), _optimisation(setup)]
 
 
@@ -298,6 +300,33 @@ def _exhaustion(setup: Setup) -> Finding:
         return Finding(what, "works", why + only)
     why = "Rows that other rows add up to escape it: in trials 38 to 74 % of 8 rows were proven, 0 to 35 % of 16."
     return Finding(what, "partly", why + only)
+
+
+def _rounds(setup: Setup) -> Finding:
+    """Rounds on the same rows, laid on top of each other: what bounds their span is the rows, not the layer's width."""
+    what, model = "Several rounds on the same rows", setup.structure
+    if setup.kept_out or model.entrance is None:
+        return Finding(what, "cannot", setup.kept_out)
+    if setup.steps > 1:
+        why = f"Over {setup.steps} local steps slopes are not at known weights: rounds are read one by one."
+        return Finding(what, "cannot" if setup.watched == 1 else "partly", why)
+    if not setup.peelable or setup.learner.task == "regression":
+        why = "A row's slopes cannot be computed round by round (a number as target, dropout, or rows that are mixed)."
+        return Finding(what, "cannot", why)
+    each = model.entrance.directions
+    needed = -(-(setup.spanned + setup.layout.numeric + SPARE) // each)
+    given = f"{_many(setup.watched, 'round')} {'gives' if setup.watched == 1 else 'give'} {setup.watched * each:,}"
+    counted = f"{_many(setup.total, 'row')} span up to {setup.spanned} dimensions; {given} directions"
+    if setup.watched == 1:
+        return Finding(
+            what, "cannot", f"One update is looked at. {counted}; {_many(max(needed, 2), 'round')} would do."
+        )
+    if setup.watched < needed:
+        return Finding(what, "cannot", f"{counted}, too few to tell rows apart: {needed} rounds would do.")
+    if 2 * setup.spanned > model.dimensions:
+        why = f"{counted}, enough; so many rows are valid in so wide a span that a search may not end."
+        return Finding(what, "partly", why)
+    return Finding(what, "works", f"{counted}: rows are told apart by their slopes over all rounds.")
 
 
 def _closed_form(setup: Setup) -> Finding:

@@ -22,7 +22,7 @@ _COLOURS = {"works": "red", "partly": "yellow", "cannot": "dim"}  # not green: i
 _TABLE = ("data", "target", "preprocessing")
 _COUNTED = (
     "scenario", "protocol", "models", "defenses", "batch_sizes", "clients", "local_rows", "local_epochs", "optimiser",
-    "clip_norm", "batch_norm", "standardise_onehot", "local_statistics",
+    "clip_norm", "batch_norm", "standardise_onehot", "local_statistics", "rounds",
 )  # fmt: skip
 
 
@@ -40,8 +40,8 @@ class Beyond(BaseModel):
 
 ABOUT = """Say which attacks can work on a set-up, and why others cannot.
 
-It counts rows, widths and steps; it trains and attacks nothing. Secure aggregation is covered by this algebra only:
-`seepage audit` does not simulate it.
+It counts rows, widths, steps and rounds; it trains and attacks nothing. `seepage audit cohorts` simulates secure
+aggregation.
 """
 
 

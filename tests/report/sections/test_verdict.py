@@ -37,7 +37,11 @@ def test_verdict_of_a_usual_run() -> None:
     found = verdict(a_summary())
     assert found.level is Level.LEAKS
     assert plain(found.headline).startswith("With batches of one row")
-    worst, sensitive, safest, failed, unmeasured = map(plain, found.sentences)
+    worst, means, sensitive, safest, failed, unmeasured = map(plain, found.sentences)
+    assert means.startswith("The attacker is a server that follows the protocol; this was read from one update of a")
+    assert means.endswith(
+        "Several rounds joined (--rounds 1,2,5), or a server that cheats (seepage audit servers), can read more."
+    )
     assert worst.startswith("This is the worst of 10 measured settings: table clinic, ")
     assert "model mlp, protocol fedsgd, attack tableak, attack point untrained, no defence." in worst
     assert sensitive.startswith("Of the 2 columns marked sensitive, diagnosis gained most over guessing")
@@ -45,6 +49,12 @@ def test_verdict_of_a_usual_run() -> None:
     assert failed == "28 of 120 attacks gave nothing to score; they are counted and never averaged."
     assert unmeasured == "2 settings could not be measured; that does not mean safe."
     assert found.tiles[0].value == "10"
+
+
+def test_what_the_attacker_was_allowed_is_said_with_the_number() -> None:
+    cell = a_cell(watched=5)
+    text = plain(" ".join(verdict(a_summary(records_of(cell, 3))).sentences))
+    assert "this was read from 5 rounds of a client joined. A server that cheats (seepage audit servers) can" in text
 
 
 def test_vertical_learning_is_judged_alike() -> None:

@@ -60,6 +60,7 @@ def explain(
                 optimiser=_kind(training.optimiser),
                 weight_decay=training.optimiser.weight_decay,
                 clip=training.clip,
+                watched=max(settings.rounds),
                 hidden_scales=encoder.standardise_onehot and settings.local_statistics and source.preprocessing is None,
             )
             where = {"dataset": source.name, "variant": variant, "protocol": settings.protocol}
