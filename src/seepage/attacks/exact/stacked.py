@@ -82,7 +82,20 @@ class Rounds:
             labels=torch.zeros(0).double(),
             sure=torch.zeros(0, dtype=torch.bool),
         )
+        start._check_rows()
         return start._spanned()
+
+    def _check_rows(self) -> None:
+        """Rows that are the same in all rounds cannot span more dimensions than they are."""
+        parts = [scale * layer_gradient(each, self.layer) for each, scale in zip(self.sent, self.scales, strict=True)]
+        stacked = torch.cat(parts)
+        apart = span_of(stacked, min(stacked.shape), ROUNDING).rank
+        # Noise spans all dimensions that there are, and says nothing about the rows.
+        if self.total < apart < min(stacked.shape):
+            raise NotApplicable(
+                f"The rounds together span {apart} dimensions, more than the {self.total} rows behind each of them: "
+                "they are not of the same rows. Were clients mixed up, or is every round another batch?"
+            )
 
     @property
     def span(self) -> Span:
