@@ -3,7 +3,9 @@
     python benchmarks/rounds.py [--quick] [--only small-32,...] --json
 
 Every cell attacks 20 batches (3 with `--quick`), float32 gradients, labels unknown, ranges and statistics known;
-between two rounds 20 steps on other clients' rows move the model. `read`: the share of the rows that are found, every
+between two rounds 20 steps on other clients' rows move the model. `fedavg-32` and `overlap-64` are rounds of the study
+of rows itself: five local epochs of four mini batches in each; and FedSGD batches of half of a client's 128 rows, drawn
+anew in every epoch. `read`: the share of the rows that are found, every
 input within 0.02; `certified`: the share that comes with a proof; `certified_wrong` must be 0. `one_round_certified`:
 `exact` on the first round alone, in the same run, as the reference.
 """
@@ -24,7 +26,7 @@ from seepage._core import Streams, silent
 from seepage.attacks import Exact
 from seepage.attacks.exact.rounds import ExactRounds
 from seepage.data.request import Request
-from seepage.data.source import open_source
+from seepage.data.source import Source, open_source
 from seepage.federation import Truth
 from seepage.observation import Claim, Observation
 from seepage.studies.rows.making import train
@@ -47,11 +49,15 @@ class Setting:
 
 
 TABLEAK = {"standardise_onehot": True}
+FEDAVG = {"protocol": "fedavg", "batch_sizes": (8,), "local_rows": 32, "local_epochs": 5, "exposure": 25}
+OVERLAPPING = {"exposure": 3}  # clients of 128 rows: every round is another half, and every row is in three of six
 SETTINGS = (
     Setting("small-32", 32, 2),
     Setting("small-40", 40, 3),
     Setting("census-64", 64, 5, "census_income"),
     Setting("wide-96", 96, 5, "adult_tableak", "mlp_tableak", TABLEAK),
+    Setting("fedavg-32", 32, 5, "adult_tableak", "mlp_tableak", TABLEAK | FEDAVG),
+    Setting("overlap-64", 64, 6, "adult_tableak", "mlp_tableak", TABLEAK | OVERLAPPING),
 )
 
 
@@ -71,12 +77,15 @@ def main() -> None:
 
 def measured(setting: Setting, count: int) -> dict[str, object]:
     """One cell over so many batches."""
-    settings = RowsSettings(
-        models=(setting.model,), batch_sizes=(setting.rows,), attack_points=("initialized",), exposure=0,
-        labels_known=False, local_statistics=False, ranges_known=True, clients=count + 1, trials=count + 1,
-        **setting.more,
-    )  # fmt: skip
+    usual = {
+        "models": (setting.model,), "batch_sizes": (setting.rows,), "attack_points": ("initialized",), "exposure": 0,
+        "labels_known": False, "local_statistics": False, "ranges_known": True, "clients": count + 1,
+        "trials": count + 1,
+    }  # fmt: skip
+    settings = RowsSettings(**(usual | setting.more))
     source = open_source(Request(data=setting.data))
+    if setting.more.keys() & {"exposure"}:
+        return simulated(setting, settings.model_copy(update={"rounds": (setting.rounds,)}), source, count)
     point = train(source, settings, setting.model, "none", setting.rows, Streams(11).child(0), silent)[0].points[-1]
     totals = {"read": 0, "certified": 0, "certified_wrong": 0, "one_round_certified": 0}
     seconds, notes = [], []
@@ -95,6 +104,35 @@ def measured(setting: Setting, count: int) -> dict[str, object]:
     return {
         "cell": setting.name, "rows": setting.rows, "rounds": setting.rounds, "batches": count, **shares,
         "seconds": round(float(np.mean(seconds)), 2), "seconds_most": round(max(seconds), 2), "notes": notes[:5],
+    }  # fmt: skip
+
+
+def simulated(setting: Setting, settings: RowsSettings, source: Source, count: int) -> dict[str, object]:
+    """A cell whose rounds are those of the study itself."""
+    if setting.name.startswith("overlap"):
+        source = replace(source, table=source.table.take(np.arange(int((count + 1) * 128 / 0.7) + 128)))
+    batch = settings.batch_sizes[0]
+    (point,) = train(source, settings, setting.model, "none", batch, Streams(11).child(0), silent)[0].points
+    totals = {"read": 0, "near": 0, "certified": 0, "certified_wrong": 0, "one_round_read": 0, "one_round_certified": 0}
+    seconds = []
+    for number, (observation, truth) in enumerate(zip(point.observations, point.truths, strict=True)):
+        if number == count:
+            break
+        x, _ = encoded(truth, truth.rows)
+        begin = time.perf_counter()
+        (claim,) = Exact(compile="no")([observation], Streams(number))
+        seconds.append(time.perf_counter() - begin)
+        (alone,) = Exact(compile="no")([observation.rounds[-1]], Streams(number))
+        for name, value in counted(x, claim).items():
+            totals[name] += value
+        totals["near"] += counted(x, claim, 0.1).get("read", 0)
+        totals["one_round_read"] += counted(x, alone).get("read", 0)
+        totals["one_round_certified"] += counted(x, alone).get("certified", 0)
+    shares = {name: round(value / (count * setting.rows), 4) for name, value in totals.items()}
+    shares["certified_wrong"] = totals["certified_wrong"]
+    return {
+        "cell": setting.name, "rows": setting.rows, "rounds": setting.rounds, "batches": count, **shares,
+        "seconds": round(float(np.mean(seconds)), 2), "seconds_most": round(max(seconds), 2),
     }  # fmt: skip
 
 
@@ -118,16 +156,16 @@ def encoded(truth: Truth, table: Any) -> tuple[Tensor, Tensor]:
     return x, torch.from_numpy(np.asarray(table.target)).float()
 
 
-def counted(x: Tensor, claim: Claim) -> dict[str, int]:
+def counted(x: Tensor, claim: Claim, near: float = NEAR) -> dict[str, int]:
     """Rows that were found, proven, and proven wrongly."""
     if claim.rows is None or claim.certified is None:
         return {}
     apart = torch.cdist(x.double(), torch.from_numpy(claim.rows).double())
     proven = torch.from_numpy(claim.certified)
     return {
-        "read": int((apart.min(1).values < NEAR).sum()),
+        "read": int((apart.min(1).values < near).sum()),
         "certified": int(proven.sum()),
-        "certified_wrong": int((apart.min(0).values[proven] > NEAR).sum()),
+        "certified_wrong": int((apart.min(0).values[proven] > near).sum()),
     }
 
 

@@ -23,7 +23,9 @@ from torch import Tensor
 from seepage._core import NotApplicable, Outcome, Progress, Streams, under
 from seepage.attacks.exact.cascade import Exact
 from seepage.attacks.exact.case import Case
+from seepage.attacks.exact.lines import with_lines
 from seepage.attacks.exact.rounds import ExactRounds
+from seepage.attacks.exact.view import codes_of
 from seepage.data import Layout
 from seepage.observation import Claim, Observation
 
@@ -43,7 +45,8 @@ def over_rounds(attack: Exact, observation: Observation, streams: Streams, progr
 def _read(attack: Exact, observation: Observation, streams: Streams, progress: Progress) -> Claim:
     rounds = observation.rounds
     if observation.exchange.steps > 1:
-        return agreed(attack(rounds, streams, progress=under("round by round", progress)), observation)
+        claim = agreed(attack(rounds, streams, progress=under("round by round", progress)), observation)
+        return with_lines(claim, rounds)
     together = _together(rounds, streams.child("together"), progress)
     if _proven(together) == observation.exchange.rows:
         return together
@@ -146,13 +149,6 @@ def _different(rows: Tensor) -> Tensor:
         if not kept or float(torch.cdist(rows[place : place + 1], rows[kept]).min()) > NEAR / 2:
             kept.append(place)
     return rows[kept]
-
-
-def codes_of(layout: Layout, rows: Tensor) -> Tensor:
-    """(rows, categorical columns) the category of every block."""
-    return (
-        torch.stack([rows[:, block].argmax(1) for block in layout.blocks], 1) if layout.blocks else rows[:, :0].long()
-    )
 
 
 def agreed(claims: Sequence[Claim], observation: Observation) -> Claim:

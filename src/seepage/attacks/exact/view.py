@@ -14,6 +14,7 @@ from torch import Tensor
 from seepage._core import NotApplicable
 from seepage.attacks.exact.mixed import scale_error, scoring_of, statistics_of, with_means
 from seepage.attacks.exact.span import ROUNDING, Span, span_of
+from seepage.data import Layout
 from seepage.models import Learner, Parameters, factored_gradient, layer_inputs, linear_calls, parameter_name
 from seepage.observation import Observation, Space, gradient_of
 
@@ -389,3 +390,10 @@ def _bounds(space: Space) -> tuple[Tensor, Tensor]:
         return torch.full((count,), -FAR).double(), torch.full((count,), FAR).double()
     low, high, shift, scale = (value[:count].double() for value in known)
     return (low - shift) / scale, (high - shift) / scale
+
+
+def codes_of(layout: Layout, rows: Tensor) -> Tensor:
+    """(rows, categorical columns) the category of every block."""
+    return (
+        torch.stack([rows[:, block].argmax(1) for block in layout.blocks], 1) if layout.blocks else rows[:, :0].long()
+    )
