@@ -1,13 +1,14 @@
 """Several rounds on the same rows: how many rows are read and proven, and how long that takes, on one core.
 
-    python benchmarks/rounds.py [--quick] [--only small-32,...] --json
+    python benchmarks/rounds.py [--quick] [--only small-32,...] [--store] --json
 
 Every cell attacks 20 batches (3 with `--quick`), float32 gradients, labels unknown, ranges and statistics known;
 between two rounds 20 steps on other clients' rows move the model. `fedavg-32` and `overlap-64` are rounds of the study
 of rows itself: five local epochs of four mini batches in each; and FedSGD batches of half of a client's 128 rows, drawn
 anew in every epoch. `read`: the share of the rows that are found, every
 input within 0.02; `certified`: the share that comes with a proof; `certified_wrong` must be 0. `one_round_certified`:
-`exact` on the first round alone, in the same run, as the reference.
+`exact` on the first round alone, in the same run, as the reference. `--store` puts the cells into
+`docs/explanation/rounds.json`, from which the page's table and its picture are made.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import argparse
 import json
 import time
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,6 +48,7 @@ class Setting:
     data: str = "adult"
     model: str = "mlp"
     more: dict[str, Any] = field(default_factory=dict)
+    group: str = ""
 
 
 TABLEAK = {"standardise_onehot": True}
@@ -59,6 +62,21 @@ SETTINGS = (
     Setting("fedavg-32", 32, 5, "adult_tableak", "mlp_tableak", TABLEAK | FEDAVG),
     Setting("overlap-64", 64, 6, "adult_tableak", "mlp_tableak", TABLEAK | OVERLAPPING),
 )
+CURVE = tuple(
+    Setting(f"curve-{rows}-{rounds}", rows, rounds, group="curve")
+    for rows in (24, 32, 36, 40)
+    for rounds in (1, 2, 3, 5)
+)
+TOLD = {
+    "small-32": "Adult, 32 rows, net 32 wide",
+    "small-40": "Adult, 40 rows, the same net",
+    "census-64": "Census-Income, 64 rows, the same net",
+    "wide-96": "Adult, 96 rows, net 100-100",
+    "fedavg-32": "Adult, FedAvg, 32 rows, 5 epochs of 4 mini batches, net 100-100",
+    "overlap-64": "Adult, FedSGD, batches of 64 out of 128 rows, net 100-100",
+}
+PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "exact-inversion.md"
+STORED = PAGE.parent / "rounds.json"
 
 
 def main() -> None:
@@ -66,13 +84,40 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="3 batches of the first cell")
     parser.add_argument("--json", action="store_true", help="print JSON (always done)")
     parser.add_argument("--only", default="", help="cells, separated by commas")
+    parser.add_argument("--store", action="store_true", help="keep the cells, and make the page's table of them")
     parser.add_argument("--batches", type=int, help="batches of a cell")
     options = parser.parse_args()
     torch.set_num_threads(1)
     names = [name for name in options.only.split(",") if name] or (["small-32"] if options.quick else [])
-    chosen = [each for each in SETTINGS if not names or each.name in names]
+    chosen = [each for each in (*SETTINGS, *CURVE) if not names or each.name in names or each.group in names]
     count = options.batches or (3 if options.quick else 20)
-    print(json.dumps({"benchmark": "rounds", "cells": [measured(each, count) for each in chosen]}, indent=2))
+    cells = []
+    for each in chosen:
+        cells.append(measured(each, min(count, 5) if each.group else count))
+        if options.store:
+            kept = {cell["cell"]: cell for cell in json.loads(STORED.read_text())} if STORED.exists() else {}
+            kept[each.name] = cells[-1]
+            STORED.write_text(json.dumps(list(kept.values()), indent=1) + "\n", encoding="utf-8")
+            PAGE.write_text(with_table(PAGE.read_text(), list(kept.values())), encoding="utf-8")
+    print(json.dumps({"benchmark": "rounds", "cells": cells}, indent=2))
+
+
+def with_table(page: str, cells: list[dict[str, Any]]) -> str:
+    """The page with its table made from stored cells."""
+    head = ("batches, ranges known", "rounds", "batches", "read", "certified", "wrong", "one round: certified")
+    lines = [f"| {' | '.join(head)} | seconds, mean and most |"]
+    lines.append("| --- | " + " | ".join(["---:"] * 7) + " |")
+    for cell in cells:
+        if cell["cell"] in TOLD:
+            shares = [f"{100 * cell[name]:.1f} %" for name in ("read", "certified")]
+            lines.append(
+                f"| {TOLD[cell['cell']]} | {cell['rounds']} | {cell['batches']} | {shares[0]} | {shares[1]} | "
+                f"{cell['certified_wrong']} | {100 * cell['one_round_certified']:.0f} % | {cell['seconds']:.0f}, "
+                f"{cell['seconds_most']:.0f} |"
+            )
+    before, rest = page.split("<!-- rounds -->\n", 1)
+    after = rest.split("<!-- end of rounds -->", 1)[1]
+    return before + "<!-- rounds -->\n" + "\n".join(lines) + "\n<!-- end of rounds -->" + after
 
 
 def measured(setting: Setting, count: int) -> dict[str, object]:
@@ -92,11 +137,11 @@ def measured(setting: Setting, count: int) -> dict[str, object]:
     for number in range(count):
         x, seen = rounds(point.observations[number], point.truths[number], point.truths[number + 1], setting.rounds)
         begin = time.perf_counter()
-        claim = ExactRounds()(seen, Streams(number))[0]
+        claim = ExactRounds()(seen, Streams(number))[0] if len(seen) > 1 else alone_claim(seen[0], number)
         seconds.append(time.perf_counter() - begin)
         for name, value in counted(x, claim).items():
             totals[name] += value
-        (alone,) = Exact(restarts=2, starts=2, compile="no")(seen[:1], Streams(number))
+        alone = alone_claim(seen[0], number)
         totals["one_round_certified"] += 0 if alone.certified is None else int(alone.certified.sum())
         notes += [] if claim.certified is not None and claim.certified.all() else [claim.note]
     shares = {name: round(value / (count * setting.rows), 4) for name, value in totals.items()}
@@ -105,6 +150,11 @@ def measured(setting: Setting, count: int) -> dict[str, object]:
         "cell": setting.name, "rows": setting.rows, "rounds": setting.rounds, "batches": count, **shares,
         "seconds": round(float(np.mean(seconds)), 2), "seconds_most": round(max(seconds), 2), "notes": notes[:5],
     }  # fmt: skip
+
+
+def alone_claim(observation: Observation, number: int) -> Claim:
+    (claim,) = Exact(restarts=2, starts=2, compile="no")([observation], Streams(number))
+    return claim
 
 
 def simulated(setting: Setting, settings: RowsSettings, source: Source, count: int) -> dict[str, object]:

@@ -6,6 +6,7 @@ not kept, say so in their titles.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -21,6 +22,21 @@ from svg_plot import Figure, Panel, Point, Series, drawn  # noqa: E402  a neighb
 RESULTS, FIGURES = HERE.parent / "reproductions" / "results", HERE / "figures"
 EARLIER = "transcribed"
 Name = Callable[[Comparison], str]
+
+
+def rounds() -> Figure:
+    """What each further round of a client adds (`benchmarks/rounds.py --only curve --store`)."""
+    cells = json.loads((HERE / "explanation" / "rounds.json").read_text())
+    lines: dict[str, dict[str, Point]] = {}
+    for cell in cells:
+        if cell["cell"].startswith("curve-"):
+            lines.setdefault(f"{cell['rows']} rows", {})[str(cell["rounds"])] = Point(100 * cell["certified"])
+    places = sorted({place for points in lines.values() for place in points}, key=int)
+    panel = Panel(
+        "Adult, net 32 wide", "rounds on the same rows", "rows read with a proof, %", places,
+        [Series(name, points) for name, points in lines.items()], 100, 20,
+    )  # fmt: skip
+    return Figure("What each further round adds", [panel])
 
 
 def main() -> None:
@@ -206,6 +222,7 @@ MAKERS: dict[str, Callable[[], Figure]] = {
     "cafe_training": cafe_training,
     "property_classes": property_classes,
     "tabvfl_designs": tabvfl_designs,
+    "rounds": rounds,
 }
 
 if __name__ == "__main__":
