@@ -1,0 +1,46 @@
+"""The same cohort over several rounds is one client over several rounds: what one round hides, two may show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from seepage._core import NotApplicable, Progress, Streams, silent
+from seepage.attacks.cohorts.attack import Reads, Watching
+from seepage.attacks.exact import ExactRounds
+from seepage.observation import Claim
+from seepage.observation.sums import CohortSum, SumScene
+
+
+@dataclass(frozen=True, kw_only=True)
+class StackedSums(ExactRounds):
+    """Lay the sums over one cohort on top of each other and read them as one puzzle (``exact/rounds.py``).
+
+    Guarantees:
+        As those of :class:`~seepage.attacks.exact.ExactRounds`: a certificate is one of the whole set of rows, for
+        clients that train on the same rows in every round.
+
+    Example:
+        >>> StackedSums(starts=2).reads
+        'rows'
+    """
+
+    reads: ClassVar[Reads] = "rows"
+    rerun: ClassVar[bool] = False
+
+    def start(  # type: ignore[override]
+        self, scene: SumScene, streams: Streams, *, progress: Progress = silent
+    ) -> Watching:
+        """An attacker that waits for all rounds."""
+        return Watching(partial(self._answer, streams=streams, progress=progress))
+
+    def _answer(self, sums: Sequence[CohortSum], streams: Streams, progress: Progress) -> Claim:
+        cohorts = {each.cohort for each in sums}
+        if len(sums) < 2 or len(cohorts) > 1:
+            raise NotApplicable(
+                f"There are {len(sums)} sums over {len(cohorts)} different cohorts; rounds are laid on top of each "
+                "other where the same cohort took part in several."
+            )
+        return self([each.as_update() for each in sums], streams, progress=progress)[0]
