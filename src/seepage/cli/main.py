@@ -42,6 +42,11 @@ PARTIES = (
     "Train over several parties' columns, record every message, and report what the parties read of each other.\n\n"
     "The host reads columns, guests read labels; each attack stands beside what the attacker has without a message."
 )
+COHORTS = (
+    "Add up clients' updates over cohorts, as secure aggregation does, and report what the sums give away.\n\n"
+    "Rows and whose they are, categories, a client that was absent once; and the smallest cohort that hides, predicted "
+    "and measured."
+)
 UPDATES = (
     "Attack updates that a real federation sent (a capture, see `seepage capture make`), without knowing the rows.\n\n"
     "With --truth, for a client that audits itself, what is read is compared with the rows."
@@ -56,6 +61,7 @@ audit.callback(cls=GroupedGroup, invoke_without_command=True)(study_command("row
 audit.command("property", cls=GroupedCommand)(study_command("property", PROPERTY))
 audit.command("vertical", cls=GroupedCommand)(study_command("vertical", VERTICAL))
 audit.command("parties", cls=GroupedCommand)(study_command("parties", PARTIES))
+audit.command("cohorts", cls=GroupedCommand)(study_command("cohorts", COHORTS))
 audit.command("updates", cls=GroupedCommand)(study_command("updates", UPDATES))
 app.add_typer(audit, name="audit")
 app.command("train", cls=GroupedCommand)(study_command("training", TRAIN))

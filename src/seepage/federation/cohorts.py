@@ -22,6 +22,7 @@ from seepage.federation.trace import Truth
 from seepage.models import Parameters
 from seepage.observation import Knowledge
 from seepage.observation.sums import CohortSum
+from seepage.results.cohorts import check_cohort
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -60,9 +61,10 @@ class SecureAggregation:
 
     Args:
         protocol: what clients compute: FedSGD or FedAvg.
-        cohort: clients of a round, drawn anew every time.
+        cohort: clients of a round.
         rounds: watched rounds.
         apart: further rounds between two that are watched: the server sees them too, but they are not attacked.
+        changing: the cohort is drawn anew in every round; else the first one stays.
         rerun: the first round is run again at the same weights without one client, as after a client was lost.
 
     Example:
@@ -74,6 +76,7 @@ class SecureAggregation:
     cohort: int
     rounds: int = 1
     apart: int = 0
+    changing: bool = True
     rerun: bool = False
 
     def __post_init__(self) -> None:
@@ -97,7 +100,8 @@ class SecureAggregation:
         absent: int | None = None
         with torch.no_grad():
             for number in range(1, last + 1):
-                cohort = sorted(drawn.permutation(population.clients)[: self.cohort].tolist())
+                if self.changing or number == 1:
+                    cohort = sorted(drawn.permutation(population.clients)[: self.cohort].tolist())
                 sent = clients(parameters, {client: plans[client] for client in cohort})
                 if (number - 1) % (self.apart + 1) == 0:
                     sums.append(self._sum(number, cohort, parameters, sent, plans, population, knowledge))
@@ -140,21 +144,6 @@ class SecureAggregation:
             total=total,
             exchange=replace(rules[0], rows=rows, batch_size=sum(each.batch_size for each in rules)),
             labels=labels,
-        )
-
-
-def check_cohort(cohort: int, clients: int | None = None) -> None:
-    """A sum over one client hides nothing, and nobody can be drawn who is not there."""
-    if cohort < 1:
-        raise InputError(f"A cohort has {cohort} clients; at least 2 are needed.")
-    if cohort == 1:
-        raise InputError(
-            "A cohort of 1 is one client: the sum over it is that client's update, and hides nothing. `seepage audit` "
-            "measures what an update gives away; a cohort has at least 2 clients."
-        )
-    if clients is not None and cohort > clients:
-        raise InputError(
-            f"A cohort of {cohort} cannot be drawn from {clients} clients; use more clients or smaller cohorts."
         )
 
 

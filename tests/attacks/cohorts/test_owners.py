@@ -10,7 +10,7 @@ import pytest
 from seepage._core import NotApplicable, Streams
 from seepage.attacks.cohorts import Difference, Groups, LoneEntries, RowsOfSum
 from seepage.attacks.cohorts.difference import isolated
-from seepage.attacks.cohorts.owners import chance_of, holders_of, owner_of, sole_owner_of
+from seepage.attacks.cohorts.owners import holders_of, owner_of, sole_owner_of
 from tests.attacks.cohorts.example import answer, false_certificates, inputs_of, watched
 
 
@@ -98,4 +98,3 @@ def test_logic_never_names_one_who_has_it_not() -> None:
             assert sole_owner_of(states, cohorts) in holders | {-1}
         named += owner_of(states, cohorts) >= 0
     assert named > 30
-    assert chance_of([0, -1], [(1, 2), (2, 3)]) == 0

@@ -8,6 +8,7 @@ send other updates, so sums of different rounds of a training cannot be subtract
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 import torch
 
-from seepage._core import NotApplicable, Progress, Streams, silent
+from seepage._core import NotApplicable, Outcome, Progress, Streams, silent
 from seepage.attacks.cohorts.attack import Reads, Watching
 from seepage.attacks.cohorts.reading import Budget
 from seepage.attacks.cohorts.rows import with_owner
@@ -34,10 +35,15 @@ class Difference(Budget):
     Guarantees:
         What is left is that client's update, so a certified row is a row of that client.
 
+    Args:
+        most: clients that are read, those first whose equations amplify rounding least.
+
     Example:
         >>> Difference().rerun
         True
     """
+
+    most: int = 4
 
     reads: ClassVar[Reads] = "client"
     rerun: ClassVar[bool] = True
@@ -47,15 +53,39 @@ class Difference(Budget):
         return Watching(partial(self._answer, streams=streams, progress=progress))
 
     def _answer(self, sums: Sequence[CohortSum], streams: Streams, progress: Progress) -> Claim:
-        alone = next(isolated(sums), None)
-        if alone is None:
+        alone = list(itertools.islice(isolated(sums), self.most))
+        if not alone:
             raise NotApplicable(
                 "No combination of sums at the same weights leaves one client; sums at other weights cannot be "
                 "subtracted."
             )
-        (client,) = alone.cohort
-        (claim,) = self.exact()([alone.as_update()], streams, progress=progress)
-        return with_owner(claim, client)
+        claims = [
+            with_owner(
+                self.exact()([each.as_update()], streams.child(*each.cohort), progress=progress)[0], *each.cohort
+            )
+            for each in alone
+        ]
+        return _side_by_side(claims)
+
+
+def _side_by_side(claims: Sequence[Claim]) -> Claim:
+    """One claim about the rows of several clients."""
+    read = [claim for claim in claims if claim.rows is not None and claim.owners is not None]
+    if len(read) < 2:
+        return read[0] if read else claims[0]
+    proven = [
+        np.zeros(len(c.owners), dtype=bool) if c.certified is None else c.certified
+        for c in read
+        if c.owners is not None
+    ]
+    done = all(each.all() for each in proven)
+    return Claim(
+        outcome=Outcome.OK if done else Outcome.BUDGET_SPENT,
+        rows=np.concatenate([claim.rows for claim in read if claim.rows is not None]),
+        certified=np.concatenate(proven),
+        owners=np.concatenate([claim.owners for claim in read if claim.owners is not None]),
+        note=f"{len(read)} clients are left alone by combinations of sums.",
+    )
 
 
 def isolated(sums: Sequence[CohortSum]) -> Iterator[CohortSum]:

@@ -16,7 +16,7 @@ import numpy as np
 from seepage._core import NotApplicable, Outcome, Progress, Streams, silent
 from seepage.attacks.cohorts.attack import Reads, Watching
 from seepage.attacks.cohorts.membership import Watched
-from seepage.attacks.cohorts.owners import chance_of, owner_of, sole_owner_of
+from seepage.attacks.cohorts.owners import owner_of, sole_owner_of
 from seepage.attacks.cohorts.reading import Budget, proven_in_all, read_each, rows_behind
 from seepage.observation import Claim
 from seepage.observation.sums import CohortSum, SumScene
@@ -74,6 +74,5 @@ class Groups(Budget):
             rows=rows,
             certified=np.ones(len(rows), dtype=bool),
             owners=owners,
-            loss=float(sum(chance_of(row, cohorts) for row in states)),
             note=f"{int((owners >= 0).sum())} of {len(rows)} proven rows have an owner.",
         )

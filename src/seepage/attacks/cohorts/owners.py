@@ -61,14 +61,3 @@ def sole_owner_of(states: Sequence[int] | np.ndarray, cohorts: Sequence[Sequence
         return -1
     left = set.intersection(*present) - {client for state, cohort in known if state == ABSENT for client in cohort}
     return left.pop() if len(left) == 1 else -1
-
-
-def chance_of(states: Sequence[int] | np.ndarray, cohorts: Sequence[Sequence[int]]) -> float:
-    """How often somebody is right who knows only a round in which it showed, and names one of that cohort.
-
-    Example:
-        >>> chance_of([1, 0], [(1, 2), (2, 3)])
-        0.5
-    """
-    sizes = [len(cohort) for state, cohort in zip(states, cohorts, strict=True) if state == PRESENT]
-    return 1 / min(sizes) if sizes else 0.0
