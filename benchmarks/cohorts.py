@@ -201,7 +201,8 @@ def ran(stored: list[dict[str, Any]]) -> str:
     versions, seconds = runs[0]["versions"], sum(line["seconds"] for line in stored if "seconds" in line)
     return (
         f"{AUDIT['trials']} federations of {AUDIT['clients']} clients with {AUDIT['rows_each']} rows each for the "
-        f"audits; {seconds / 60:.0f} minutes in all on a shared core; Seepage {versions['seepage']}, torch {versions['torch']}."
+        f"audits; {seconds / 60:.0f} minutes in all on a shared core; Seepage {versions['seepage']}, torch "
+        f"{versions['torch']}."
     )
 
 

@@ -38,6 +38,9 @@ class Difference(Budget):
     Args:
         most: clients that are read, those first whose equations amplify rounding least.
 
+    References:
+        ``docs/explanation/sums.md``.
+
     Example:
         >>> Difference().rerun
         True

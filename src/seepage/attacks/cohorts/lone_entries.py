@@ -28,6 +28,9 @@ class LoneEntries:
     Guarantees:
         A named client has a row with that category, if clients train on the same rows in every round.
 
+    References:
+        ``docs/explanation/sums.md``.
+
     Example:
         >>> LoneEntries().reads
         'entries'

@@ -29,6 +29,9 @@ class RowsOfSum(Budget):
         A certified row is a row of some client of a cohort that was watched, as ``exact/certificate.py`` says it of
         one update. Whose it is, is not said.
 
+    References:
+        ``docs/explanation/sums.md``.
+
     Example:
         >>> RowsOfSum(starts=4).reads
         'rows'

@@ -22,6 +22,9 @@ class StackedSums(ExactRounds):
         As those of :class:`~seepage.attacks.exact.ExactRounds`: a certificate is one of the whole set of rows, for
         clients that train on the same rows in every round.
 
+    References:
+        ``docs/explanation/sums.md``.
+
     Example:
         >>> StackedSums(starts=2).reads
         'rows'
