@@ -19,6 +19,7 @@ import numpy as np
 from seepage._core import InputError
 from seepage.attacks.applicability import Setup, row_limit
 
+SMALLEST = 2  # clients of a cohort: the sum over one is its update
 MOST_ROWS = 4096  # that are drawn to see how many of them differ
 
 
@@ -51,13 +52,13 @@ def limit_of(setup: Setup, rows_each: int, table: np.ndarray | None = None) -> L
     if not most:
         return Limit(rows=None, cohort=None, why="Algebra reads no whole rows here, at any number of them.")
     rows = most + 1 if table is None else _drawn_until(table, most)
-    cohort = -(-rows // rows_each)
-    equal = f", which takes {rows} rows of this table, as some are equal" if rows > most + 1 else ""
-    return Limit(
-        rows=rows,
-        cohort=cohort,
-        why=f"The layers hold {most} rows apart{equal}; a sum over {cohort} clients of {rows_each} has more.",
-    )
+    equal = f" ({rows} rows of this table are more, as some are equal)" if rows > most + 1 else ""
+    holds = f"The layers hold {most} {'row' if most == 1 else 'rows'} apart{equal}"
+    if rows_each >= rows:
+        return Limit(rows=rows, cohort=SMALLEST, why=f"{holds}; every single client has {rows_each}, which is more.")
+    cohort = max(SMALLEST, -(-rows // rows_each))
+    each = "1 row" if rows_each == 1 else f"{rows_each} rows"
+    return Limit(rows=rows, cohort=cohort, why=f"{holds}; a sum over {cohort} clients with {each} each has more.")
 
 
 def _drawn_until(table: np.ndarray, most: int) -> int:
