@@ -6,6 +6,7 @@ up whole numbers modulo a large one; its steps are a rounding too, usually a coa
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +20,7 @@ from seepage.federation.population import Population
 from seepage.federation.simulation import Clients, Plans, Round
 from seepage.federation.space import known_space
 from seepage.federation.trace import Truth
-from seepage.models import Parameters
+from seepage.models import Parameters, scoped_randomness
 from seepage.observation import Knowledge
 from seepage.observation.sums import CohortSum
 from seepage.results.cohorts import check_cohort
@@ -98,7 +99,8 @@ class SecureAggregation:
         parameters, sums = population.learner.initial(), []
         last = (self.rounds - 1) * (self.apart + 1) + 1
         absent: int | None = None
-        with torch.no_grad():
+        noise = scoped_randomness(streams.integer("dropout")) if population.learner.has_noise else nullcontext()
+        with torch.no_grad(), noise:
             for number in range(1, last + 1):
                 if self.changing or number == 1:
                     cohort = sorted(drawn.permutation(population.clients)[: self.cohort].tolist())

@@ -19,8 +19,7 @@ import torch
 
 from seepage._core import NotApplicable, Outcome, Progress, Streams, silent
 from seepage.attacks.cohorts.attack import Reads, Watching
-from seepage.attacks.cohorts.reading import Budget
-from seepage.attacks.cohorts.rows import with_owner
+from seepage.attacks.cohorts.reading import Budget, with_owner
 from seepage.observation import Claim
 from seepage.observation.sums import CohortSum, SumScene
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -96,3 +96,8 @@ def proven_in_all(claims: Sequence[Claim]) -> np.ndarray:
     every = np.concatenate(parts)
     once: np.ndarray = every[distinct(every)]
     return once
+
+
+def with_owner(claim: Claim, owner: int) -> Claim:
+    """The same claim, about the rows of one client."""
+    return claim if claim.rows is None else replace(claim, owners=np.full(len(claim.rows), owner))

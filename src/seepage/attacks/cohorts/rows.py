@@ -8,7 +8,7 @@ the number of rows behind the sum, not that they are several clients'. What is r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from seepage._core import Outcome, Progress, Streams, silent
 from seepage.attacks.cohorts.attack import Reads, Watching
-from seepage.attacks.cohorts.reading import Budget, certified_rows, distinct, proven_in_all, read_each, rows_behind
+from seepage.attacks.cohorts.reading import Budget, distinct, proven_in_all, read_each, rows_behind
 from seepage.observation import Claim
 from seepage.observation.sums import CohortSum, SumScene
 
@@ -78,13 +78,3 @@ def _estimates(claim: Claim) -> np.ndarray:
     """What a claim says without proof."""
     assert claim.rows is not None
     return claim.rows if claim.certified is None else claim.rows[~claim.certified]
-
-
-def with_owner(claim: Claim, owner: int) -> Claim:
-    """The same claim, about the rows of one client."""
-    if claim.rows is None:
-        return claim
-    return replace(claim, owners=np.full(len(claim.rows), owner))
-
-
-__all__ = ["RowsOfSum", "certified_rows", "together", "with_owner"]
