@@ -78,13 +78,14 @@ def _rows(
 
 
 def _owners(claim: Claim, truth: CohortTruth) -> dict[str, float]:
-    """Rows that are proven and given to the right client; chance names anybody of a cohort for the same rows."""
+    """Rows that are proven and given to the right client; chance gives the same rows to anybody of a cohort."""
     assert claim.rows is not None
     assert claim.owners is not None
     own = truth.of(watched(truth))
     total = len(own.rows)
     encoded = truth.whole.encoder.encode(truth.rows, truth.whole.statistics)
     right = wrong = real = 0
+    named = int((claim.owners >= 0).sum())
     for row, owner in zip(claim.rows, claim.owners, strict=True):
         holders = truth.owners[np.abs(encoded - row).max(1) <= SAME]
         real += len(holders) > 0
@@ -92,7 +93,7 @@ def _owners(claim: Claim, truth: CohortTruth) -> dict[str, float]:
         wrong += owner >= 0 and owner not in holders
     return {
         "read": right / total,
-        "chance": real / total / len(truth.cohorts[0]),
+        "chance": named / total / len(truth.cohorts[0]),
         "certified": len(claim.rows) / total,
         "certified_wrong": float(len(claim.rows) - real),
         "wrong": float(wrong),
@@ -100,20 +101,21 @@ def _owners(claim: Claim, truth: CohortTruth) -> dict[str, float]:
 
 
 def _entries(claim: Claim, truth: CohortTruth) -> dict[str, float]:
-    """Categories that one watched client alone has, and that are given to it; chance names anybody of a cohort."""
+    """Categories that one watched client alone has, and that are given to it; chance gives the same ones to anybody."""
     assert claim.entry_owners is not None
     taken = np.isin(truth.owners, list(watched(truth)))
-    lone = right = wrong = 0
+    lone = right = wrong = named = 0
     for column, owners in enumerate(claim.entry_owners):
         codes = truth.rows.codes[:, column]
         for category, owner in enumerate(owners):
             holders = set(truth.owners[taken & (codes == category)].tolist())
             lone += len(holders) == 1
             right += len(holders) == 1 and owner in holders
+            named += len(holders) == 1 and owner >= 0
             wrong += owner >= 0 and owner not in holders
     if not lone:
         raise NotApplicable("No category is one client's alone, so there is none to give to it.")
-    return {"read": right / lone, "chance": 1 / len(truth.cohorts[0]), "wrong": float(wrong)}
+    return {"read": right / lone, "chance": named / lone / len(truth.cohorts[0]), "wrong": float(wrong)}
 
 
 def _categories(claim: Claim, federation: Federation) -> dict[str, float]:

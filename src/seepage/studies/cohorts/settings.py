@@ -56,7 +56,9 @@ class CohortsSettings(Settings):
     models: Models = ("mlp",)
     attacks: Attacks = USUAL
     trials: Annotated[
-        int, Field(ge=1, le=MOST), Option(help="Federations with other splits and weights, per setting.", group=MAIN)
+        int,
+        Field(ge=1, le=MOST),
+        Option(help="Federations with other splits and weights, per setting.", group=LEARNING),
     ] = 5
     seed: Seed = 0
     attack_options: AttackOptions = Field(default_factory=dict)
