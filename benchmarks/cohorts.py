@@ -1,4 +1,4 @@
-"""What sums over cohorts give away: the smallest cohort that hides on six tables, predicted and measured; and audits.
+"""What sums over cohorts give away: the smallest cohort that hides on five tables, predicted and measured; and audits.
 
     python benchmarks/cohorts.py --store          run all (an hour on one core) and write numbers and page
     python benchmarks/cohorts.py --limits mlp     measure one model's cohorts and print them as JSON, a table a line
@@ -27,10 +27,8 @@ TABLES = {
     "clinic": "clinic",
     "german_credit": "German Credit",
     "law_school_clean": "Law School",
-    "census_income": "Census-Income",
 }
 FEDERATIONS = {"mlp": 5, "mlp_tableak": 2}  # of each size; the wider net takes ten times as long
-LEFT_OUT = {("mlp_tableak", "census_income")}  # hours
 AUDITED = ("adult", "clinic")
 AUDIT: dict[str, Any] = {
     "study": "cohorts", "clients": 20, "rows_each": 4, "cohort_sizes": [2, 4, 8, 16], "rounds": [1, 5, 20], "trials": 3,
@@ -66,8 +64,6 @@ def limits(model: str) -> Iterator[dict[str, Any]]:
     from seepage.studies.cohorts.settings import CohortsSettings
 
     for data in TABLES:
-        if (model, data) in LEFT_OUT:
-            continue
         source, begin = open_source(Request(data=data)), time.perf_counter()
         predicted = counted(source, CohortsSettings(models=(model,), rows_each=1), model)
         assert predicted.cohort is not None
