@@ -12,6 +12,7 @@ and the next two must hide. Numbers are kept in docs/explanation/sums.json; the 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import re
 import time
@@ -32,6 +33,10 @@ FEDERATIONS = {"mlp": 5, "mlp_tableak": 2}  # of each size; the wider net takes 
 AUDITED = ("adult", "clinic")
 AUDIT: dict[str, Any] = {
     "study": "cohorts", "clients": 20, "rows_each": 4, "cohort_sizes": [2, 4, 8, 16], "rounds": [1, 5, 20], "trials": 3,
+}  # fmt: skip
+SAME: dict[str, Any] = {
+    "study": "cohorts", "clients": 8, "rows_each": 4, "cohort_sizes": [8], "rounds": [1, 2, 3], "trials": 3,
+    "cohorts": "same", "attacks": ["rows_of_sum", "stacked_sums"],
 }  # fmt: skip
 HIDDEN = 0.01
 NEXT = 2  # larger cohorts that must hide too
@@ -125,8 +130,8 @@ def audits() -> Iterator[dict[str, Any]]:
     """What every attack reads, over sizes and rounds."""
     import seepage
 
-    for data in AUDITED:
-        begin, summary = time.perf_counter(), seepage.audit(**AUDIT, data=data, yes=True)
+    for data, settings in itertools.product(AUDITED, (SAME, AUDIT)):
+        begin, summary = time.perf_counter(), seepage.audit(**settings, data=data, yes=True)
         for cell in summary.cells:
             numbers = {
                 name: {end: None if n is None else round(n, 4) for end, n in value.to_dict().items()}
@@ -149,6 +154,7 @@ def with_tables(page: str, stored: list[dict[str, Any]]) -> str:
     """The page with its tables made from stored numbers."""
     tables = {"limits": limits_table(stored), "run": ran(stored)}
     tables |= {f"cells of {data}": cells_table(stored, data) for data in AUDITED}
+    tables["same"] = same_table(stored)
     for name, table in tables.items():
         begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
         pattern = re.escape(begin) + ".*?" + re.escape(end)
@@ -174,7 +180,7 @@ def limits_table(stored: list[dict[str, Any]]) -> str:
 
 def cells_table(stored: list[dict[str, Any]], data: str) -> str:
     """Every attack, over sizes: read / by chance."""
-    cells = [line for line in stored if line["kind"] == "cell" and line["dataset"] == data]
+    cells = [line for line in of_audit(stored, AUDIT) if line["dataset"] == data]
     sizes = sorted({cell["cohort_size"] for cell in cells})
     places = {(cell["attack"], cell["rounds"], cell["cohort_size"]): cell for cell in cells}
     rows = sorted({key[:2] for key in places}, key=lambda key: ([c["attack"] for c in cells].index(key[0]), key[1]))
@@ -183,6 +189,23 @@ def cells_table(stored: list[dict[str, Any]], data: str) -> str:
         for attack, rounds in rows
     ]
     return rendered(["attack", "rounds", *(f"cohort of {size}: read / chance" for size in sizes)], lines)
+
+
+def same_table(stored: list[dict[str, Any]]) -> str:
+    """The same cohort over rounds, table by table: read / by chance."""
+    places = {(cell["attack"], cell["rounds"], cell["dataset"]): cell for cell in of_audit(stored, SAME)}
+    known = [data for data in AUDITED if any(key[2] == data for key in places)]
+    lines = [
+        [f"`{attack}`", str(rounds), *(shown(places.get((attack, rounds, data))) for data in known)]
+        for rounds in SAME["rounds"]
+        for attack in SAME["attacks"]
+    ]
+    return rendered(["attack", "rounds", *(f"{TABLES[data]}: read / chance" for data in known)], lines)
+
+
+def of_audit(stored: list[dict[str, Any]], settings: dict[str, Any]) -> list[dict[str, Any]]:
+    """The cells of one of the two audits of a table."""
+    return [line for line in stored if line["kind"] == "cell" and line["clients"] == settings["clients"]]
 
 
 def shown(cell: dict[str, Any] | None) -> str:

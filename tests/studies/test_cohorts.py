@@ -72,6 +72,7 @@ def test_one_cohort_over_rounds_is_stacked() -> None:
     )
     (cell,) = summary.cells
     assert cell.attack == "stacked_sums"
+    assert cell.strongest == (("stacked_sums",), ("rows_of_sum",))
     assert read(cell) == 1.0
 
 

@@ -22,7 +22,8 @@ COHORTS = (
     _part(
         name="stacked_sums",
         make=cohorts.StackedSums,
-        about="Lays several rounds of the same cohort on top of each other: what one round hides, two may show.",
+        about="Lays several rounds of the same cohort on top of each other: what one round hides, two may show. A "
+        "default.",
         needs=f"{_SUM}; the same cohort in every round (--cohorts same)",
         paper="Seepage (docs/explanation/sums.md)",
     ),

@@ -39,7 +39,7 @@ class CohortsChoice:
 
 def attacks_on(settings: CohortsSettings, choice: CohortsChoice) -> list[str]:
     """The attacks that this federation shows something to: whose a row is, one cohort does not tell."""
-    same = settings.cohorts == "same" or choice.cohort_size == settings.clients
+    same = settings.stays(choice.cohort_size)
     left_out: list[str] = []
     if choice.rounds == 1 or same:
         left_out += CHANGING

@@ -23,7 +23,7 @@ from seepage.studies.common import (
 )
 
 Protocol = Literal["fedsgd", "fedavg"]
-USUAL = ("rows_of_sum", "groups", "difference", "lone_entries", "categories_of_sum")
+USUAL = ("rows_of_sum", "stacked_sums", "groups", "difference", "lone_entries", "categories_of_sum")
 
 
 class CohortsSettings(Settings):
@@ -86,6 +86,10 @@ class CohortsSettings(Settings):
     model_options: ModelOptions = Field(default_factory=dict)
     positive_weight: PositiveWeight = 1.0
     numbers: Numbers = "standard"
+
+    def stays(self, cohort_size: int) -> bool:
+        """Whether the same clients take part in every round."""
+        return self.cohorts == "same" or cohort_size == self.clients
 
     def belongs(self) -> None:
         """Options that would have no effect are mistakes, and so are cohorts that cannot be."""

@@ -14,7 +14,7 @@ from seepage.data.source import Source, open_source
 from seepage.plans import registry
 from seepage.results import CohortsCell
 from seepage.results.assembling import assemble
-from seepage.results.cohorts import STRONGEST, CohortsSummary
+from seepage.results.cohorts import STRONGEST, CohortsResult, CohortsSummary
 from seepage.studies.cohorts.load import load_of
 from seepage.studies.cohorts.making import check_rows, federated
 from seepage.studies.cohorts.running import CohortsChoice, attacked, attacks_on, cells_of, run_choice
@@ -112,12 +112,25 @@ class Cohorts:
         ]
         if all(settings.rounds == (1,) for settings in every):
             sentences.append("Several rounds: over changing cohorts they tell whose rows are (--rounds 1,5).")
+        if not any(settings.stays(size) for settings in every for size in settings.cohort_sizes):
+            sentences.append(
+                "The same cohort in several rounds: laid on top of each other its sums open what one hides "
+                "(--cohorts same)."
+            )
         return sentences
 
     def summarise(self, gathered: Gathered) -> CohortsSummary:
         summary = assemble(CohortsSummary, gathered.head, *gathered.told)
-        cells = tuple(with_strength(cell, STRONGEST[cell.reads], "cohorts") for cell in summary.cells)
+        settings = {part.variant: part.settings for part in gathered.parts}
+        cells = tuple(with_strength(cell, _ranks(cell, settings[cell.variant]), "cohorts") for cell in summary.cells)
         return summary.model_copy(update={"cells": cells})
+
+
+def _ranks(cell: CohortsResult, settings: CohortsSettings) -> tuple[tuple[str, ...], ...]:
+    """The strongest attacks on a setting: rounds of the same cohort are stronger together than each by itself."""
+    ranks = STRONGEST[cell.reads]
+    stacked = cell.reads == "rows" and cell.rounds > 1 and settings.stays(cell.cohort_size)
+    return (("stacked_sums",), *ranks) if stacked else ranks
 
 
 STUDY = Cohorts()
