@@ -154,7 +154,7 @@ def _larger_cohorts(summary: CohortsSummary) -> list[Step]:
     if counted:
         most = max(counted, key=lambda each: each.cohort or 0)
         larger = f"Make cohorts larger: by counting, {most.cohort} clients or more hide their rows in one sum."
-        steps.append(Step(f"{larger} {most.why}"))
+        steps.append(Step(f"{larger} {most.why} Several rounds or changing cohorts may open it again."))
     steps.append(
         Step(
             "Never run a round again at the same weights without a client, and add noise on the sum or at the clients."
