@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seepage._core import InputError, NotApplicable
+from seepage._core import InputError, NotApplicable, Outcome
 from seepage.attacks.cohorts import CategoriesOfSum, RowsOfSum, StackedSums
 from tests.attacks.cohorts.example import answer, false_certificates, inputs_of, watched
 
@@ -54,6 +54,16 @@ def test_the_same_cohort_twice_is_read_where_once_is_shut() -> None:
     assert not alone.certified.any()
     assert both.certified.all()
     assert false_certificates(both, truth) == 0
+
+
+def test_a_search_that_gives_up_has_read_nothing() -> None:
+    sums, truth = watched(cohort=6, rows=2, clients=6, rounds=2, width=12)
+    claim = answer(StackedSums(nodes=1), sums)
+    assert claim.outcome is Outcome.BUDGET_SPENT
+    assert claim.rows is not None
+    assert claim.certified is not None
+    assert len(claim.rows) == len(inputs_of(truth))
+    assert not claim.certified.any()
 
 
 def test_different_cohorts_are_not_laid_on_each_other() -> None:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from seepage._core import NotApplicable, Progress, Streams, silent
+import numpy as np
+
+from seepage._core import NotApplicable, Outcome, Progress, Streams, silent
 from seepage.attacks.cohorts.attack import Reads, Watching
 from seepage.attacks.exact import ExactRounds
 from seepage.observation import Claim
@@ -46,4 +48,16 @@ class StackedSums(ExactRounds):
                 f"There are {len(sums)} sums over {len(cohorts)} different cohorts; rounds are laid on top of each "
                 "other where the same cohort took part in several."
             )
-        return self([each.as_update() for each in sums], streams, progress=progress)[0]
+        claim = self([each.as_update() for each in sums], streams, progress=progress)[0]
+        return nothing_read(sums[0], claim.note) if claim.rows is None else claim
+
+
+def nothing_read(seen: CohortSum, why: str) -> Claim:
+    """An attack that was mounted and gave up has read nothing: that is a number, and not left out of a mean."""
+    rows = seen.exchange.rows
+    return Claim(
+        outcome=Outcome.BUDGET_SPENT,
+        rows=np.zeros((rows, seen.space.layout.width), dtype=np.float32),
+        certified=np.zeros(rows, dtype=bool),
+        note=why,
+    )
