@@ -78,7 +78,7 @@ def test_the_table_names_what_differs(folder: Path) -> None:
         (["audit", "--property", "x"], "belongs to the study property: seepage audit property"),
         (["audit", "--loss", "banana"], "Unknown criterion 'banana'"),
         (["audit", "--design", "tabvfl"], "belongs to the studies training and parties: seepage train"),
-        (["audit", "vertical", "--clients", "3"], "belongs to the study rows: seepage audit --clients"),
+        (["audit", "vertical", "--exposure", "3"], "belongs to the study rows: seepage audit --exposure"),
         (["audit", "property", "--model", "mlp"], "belongs to the studies rows and vertical"),
         (["train", "--reveal"], "belongs to the studies rows and vertical"),
         (["audit", "--batchsize", "3"], "There is no option --batchsize. Did you mean --batch-size?"),

@@ -25,6 +25,7 @@ PLOTS = {
     "training": ["plot-quality", "plot-absences", "plot-curves"],
     "parties": ["plot-parties-columns", "plot-parties-labels"],
     "updates": ["plot-sureness-0"],
+    "cohorts": ["plot-cohorts-rows"],
 }
 
 

@@ -64,7 +64,7 @@ def a_table(path: Path) -> None:
 
 def all_attacks(study: str) -> dict[str, list[str]]:
     """Every attack of the catalogue, short."""
-    if study not in ("rows", "vertical", "parties", "updates"):
+    if study not in ("rows", "vertical", "parties", "updates", "cohorts"):
         return {}
     parts = [part for part in registry.parts_of("attack", study) if part.name != "cafe_nested"]
     return {"attacks": [part.name + _quickly(part.make()) for part in parts]}
@@ -83,7 +83,7 @@ def watched(
     for name in ("out", "tmp", "cache"):
         (home / name).mkdir(parents=True)
     a_table(home / "table.csv")
-    more = {} if study in ("property", "training", "parties") else {"reveal": False}
+    more = {} if study in ("property", "training", "parties", "cohorts") else {"reveal": False}
     small_plan(study, home, table=home / "table.csv", **more, **({} if quick else all_attacks(study)))
     before, began = set(_shared_memory()), time.monotonic()
     words = ["audit", "--plan", str(home / f"{study}.toml"), "--out", str(home / "out" / "run"), *BACKENDS[backend]]

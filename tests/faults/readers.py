@@ -126,6 +126,7 @@ OTHER_PLANS: tuple[dict[str, Any], ...] = (
     {"study": "vertical", "data": "clinic", "people": 50, "watch": [5, 10], "moving": True, "optimiser": "adam"},
     {"study": "updates", "capture": "x", "rounds": [1, 2], "simulations": 2, "statistics": "table", "truth": "t.csv"},
     {"study": "parties", "data": "clinic", "guests": 3, "defenses": ["none", "dp_gradients:2"], "known_labels": 5},
+    {"study": "cohorts", "data": "clinic", "clients": 5, "cohort_sizes": [2, 4], "rounds": [1, 3], "apart": 1},
     {"study": "training", "guests": 2, "tables": {"a": "x.csv"}, "key": "id", "failures": [0.0, 0.2]},
 )
 

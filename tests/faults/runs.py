@@ -62,6 +62,14 @@ SMALL: dict[str, dict[str, Any]] = {
         "predictions": 1,
         "runs": 1,
     },
+    "cohorts": {
+        "clients": 4,
+        "rows_each": 1,
+        "cohort_sizes": [2],
+        "rounds": [1, 2],
+        "attacks": ["rows_of_sum:steps=2:restarts=1:start_steps=2:starts=1", "lone_entries"],
+        "trials": 1,
+    },
     "updates": {"attacks": ["inverting_gradients:steps=2"], "simulations": 1, "reveal": True},
 }
 

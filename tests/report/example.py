@@ -483,6 +483,8 @@ def an_updates_summary(records: Sequence[Record] | None = None, **changes: objec
 @cache
 def every_study() -> Mapping[str, Summary]:
     """One summary of each study; made once, for all modules that look at them."""
+    from tests.report.cohorts_example import a_cohorts_summary  # it takes its parts from here
+
     return {
         "rows": a_summary(),
         "vertical": a_vertical_summary(),
@@ -490,6 +492,7 @@ def every_study() -> Mapping[str, Summary]:
         "training": a_training_summary(),
         "parties": a_parties_summary(),
         "updates": an_updates_summary(),
+        "cohorts": a_cohorts_summary(),
     }
 
 

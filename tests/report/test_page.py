@@ -14,6 +14,7 @@ from seepage.report import render, write_report
 from seepage.report.templates import unbroken_hashes
 from seepage.results import Run, Summary, parse_summary
 from seepage.results.facts import NotRun, VariantSettings
+from tests.report.cohorts_example import a_cohorts_summary
 from tests.report.example import (
     HOSTILE,
     Reader,
@@ -50,6 +51,7 @@ SECTIONS = {
     "training": "training_verdict next_steps parties_read quality ablations absences crossing training_cost curves "
     "threat_model outcomes not_tested repeat",
     "parties": "parties_verdict next_steps party_attacks party_defences threat_model outcomes not_tested repeat",
+    "cohorts": "cohorts_verdict next_steps cohort_sums threat_model outcomes not_tested repeat",
     "updates": "untold_verdict next_steps captured sureness threat_model outcomes not_tested repeat",
 }
 every = pytest.mark.parametrize("study", STUDIES)
@@ -216,6 +218,7 @@ EMPTY = {
     "property": a_property_summary([], models=()),
     "training": a_training_summary([]),
     "parties": a_parties_summary([]),
+    "cohorts": a_cohorts_summary([], counted=()),
 }
 
 

@@ -78,10 +78,19 @@ PLANS: dict[str, dict[str, Any]] = {
         "predictions": 1,
         "runs": 2,
     },
+    "cohorts": {
+        "clients": 4,
+        "rows_each": 1,
+        "cohort_sizes": [2],
+        "rounds": [1, 2],
+        "attacks": ["rows_of_sum:steps=2:restarts=1:start_steps=2:starts=1", "categories_of_sum"],
+        "trials": 2,
+    },
     "updates": {"attacks": ["inverting_gradients:steps=2"], "simulations": 2, "grid": {"seed": [0, 1]}},
 }
 JUDGED = {study: ["--max-emr", "1"] for study in ("rows", "vertical", "updates")} | {"property": ["--max-gain", "1"]}
 JUDGED["training"] = JUDGED["parties"] = JUDGED["property"]
+JUDGED["cohorts"] = JUDGED["property"]
 
 
 @pytest.fixture(scope="module")

@@ -173,6 +173,7 @@ _TRIAL = {
     "training": ("run",),
     "parties": ("run",),
     "updates": ("update",),
+    "cohorts": ("federation",),
     "property": ("model",),
 }
 

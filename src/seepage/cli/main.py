@@ -34,13 +34,19 @@ AUDIT = (
     "Train a federation on a table, attack what the server sees, and report how much of the rows it reads back.\n\n"
     "Other studies have commands of their own: `seepage audit property` (what share of the rows has a property), "
     "`seepage audit vertical` (rows read from gradients of aligned batches), `seepage audit parties` (what parties "
-    "with different columns read of each other) and `seepage audit updates` (updates that a real federation sent)."
+    "with different columns read of each other), `seepage audit updates` (updates that a real federation sent) "
+    "and `seepage audit cohorts` (sums over cohorts of clients)."
 )
 PROPERTY = "Find out how finely the share of rows with a property can be read from a model, an update or a gradient."
 VERTICAL = "Let a server watch the gradients of batches of aligned people, and report whose rows it reads back."
 PARTIES = (
     "Train over several parties' columns, record every message, and report what the parties read of each other.\n\n"
     "The host reads columns, guests read labels; each attack stands beside what the attacker has without a message."
+)
+COHORTS = (
+    "Add up clients' updates over cohorts, as secure aggregation does, and report what the sums give away.\n\n"
+    "Rows and whose they are, categories, a client that was absent once; and the smallest cohort that hides, predicted "
+    "and measured."
 )
 UPDATES = (
     "Attack updates that a real federation sent (a capture, see `seepage capture make`), without knowing the rows.\n\n"
@@ -56,6 +62,7 @@ audit.callback(cls=GroupedGroup, invoke_without_command=True)(study_command("row
 audit.command("property", cls=GroupedCommand)(study_command("property", PROPERTY))
 audit.command("vertical", cls=GroupedCommand)(study_command("vertical", VERTICAL))
 audit.command("parties", cls=GroupedCommand)(study_command("parties", PARTIES))
+audit.command("cohorts", cls=GroupedCommand)(study_command("cohorts", COHORTS))
 audit.command("updates", cls=GroupedCommand)(study_command("updates", UPDATES))
 app.add_typer(audit, name="audit")
 app.command("train", cls=GroupedCommand)(study_command("training", TRAIN))

@@ -28,6 +28,8 @@ class Claim:
         ordered: row i of the claim is row i of the data: the attacker knows whose it is.
         label_scores: (rows, classes) how much speaks for each class of each row, where an attack reads labels only.
         columns: (columns, rows) zeros and ones: two-valued columns that were found, whichever they are.
+        owners: (rows,) which client of a cohort has each row, where sums over cohorts tell; -1 where they do not.
+        entry_owners: for each categorical column (categories,) a client that has the category, or -1.
         loss: the attack's own objective at its answer.
         tally: what is claimed of all rows together, by attacks that read no single row.
         note: one sentence, if there is something to say.
@@ -42,6 +44,8 @@ class Claim:
     ordered: bool = False
     label_scores: np.ndarray | None = None
     columns: np.ndarray | None = None
+    owners: np.ndarray | None = None
+    entry_owners: tuple[np.ndarray, ...] | None = None
     loss: float | None = None
     tally: Tally | None = None
     note: str = ""

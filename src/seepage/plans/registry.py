@@ -86,11 +86,18 @@ def _as_part(found: Any, name: str, origin: str) -> Part:
 
 # Updates that were captured are attacked by what attacks simulated ones.
 LIKE = {"updates": "rows"}
+# Clients train the same models, whether their updates are seen one by one or added up.
+LIKE_MODELS = {"cohorts": "rows"}
+
+
+def _like(kind: str, study: str) -> str:
+    """The study whose parts of a kind work in this one."""
+    return (LIKE | LIKE_MODELS if kind == "model" else LIKE).get(study, study)
 
 
 def parts_of(kind: str, study: str | None = None) -> list[Part]:
     """All parts of a kind, or those that work in one study."""
-    shelf, study = _shelf(kind), LIKE.get(study or "", study)
+    shelf, study = _shelf(kind), _like(kind, study) if study else study
     return [part for part in (*shelf.parts, *shelf.handed.values()) if study is None or study in part.works_on]
 
 
@@ -101,7 +108,7 @@ def broken_parts(kind: str) -> Mapping[str, str]:
 
 def find(kind: str, name: str, study: str) -> Part:
     """The part of this name that works in this study."""
-    study = LIKE.get(study, study)
+    study = _like(kind, study)
     if ":" in name:
         part = _pointed_at(kind, name)
         if study not in part.works_on:
@@ -165,7 +172,7 @@ def written_out(kind: str, asked: Any, study: str) -> str:
         raise InputError(f"A {kind} is a {type(asked).__name__}, which has no method {METHODS[kind]!r}.")
     name = _name_of(asked)
     part = _as_part(asked, name, "this program")
-    _shelf(kind).handed[name] = Part(**{**vars(part), "make": lambda: asked, "works_on": (LIKE.get(study, study),)})
+    _shelf(kind).handed[name] = Part(**{**vars(part), "make": lambda: asked, "works_on": (_like(kind, study),)})
     return ":".join([name, *(f"{option}={written(value)}" for option, value in options_of(asked).items())])
 
 

@@ -28,6 +28,12 @@ _NAMES["parties"] = {
     "gain": "read beyond the attacker alone and guessing",
     "f1": "F1 of the model",
 }
+_NAMES["cohorts"] = {
+    "read": "what the attack reads",
+    "guess": "by chance",
+    "gain": "read beyond chance",
+    "certified": "rows proven",
+}
 _SHARES = {"accuracy", "exact", "emr", "gain"}
 
 

@@ -15,6 +15,7 @@ _TITLES = {
     "training": "Vertical training of {}",
     "parties": "What parties read of each other: {}",
     "updates": "Leakage audit of the captured updates {}",
+    "cohorts": "What sums over cohorts give away: {}",
 }
 
 

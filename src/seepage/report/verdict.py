@@ -20,6 +20,7 @@ TRIALS = {
     "updates": ("attack", "attacks"),
     "property": ("reading", "readings"),
     "parties": ("attack", "attacks"),
+    "cohorts": ("attack", "attacks"),
     "training": ("training", "trainings"),
 }
 

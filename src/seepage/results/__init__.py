@@ -4,6 +4,7 @@ from seepage.results.buckets import BUCKETS, Bucket, Kind, places
 from seepage.results.cells import (
     CELLS,
     Cell,
+    CohortsCell,
     PartiesCell,
     PropertyCell,
     RowsCell,
@@ -43,6 +44,7 @@ __all__ = [
     "TABLEAK_RANDOM",
     "Bucket",
     "Cell",
+    "CohortsCell",
     "Interval",
     "Kind",
     "MatchingName",

@@ -8,6 +8,7 @@ from typing import TypeVar
 from pydantic import JsonValue
 
 from seepage.results.captured_rounds import captured_rounds
+from seepage.results.cohorts import CohortsSummary, cohorts_result
 from seepage.results.facts import ColumnFacts
 from seepage.results.parties import PartiesSummary, parties_result
 from seepage.results.property import PropertySummary, property_result
@@ -85,6 +86,14 @@ def _parties(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) 
     return {"cells": [parties_result(trials) for trials in _repeats_together(parts)]}
 
 
+def _cohorts(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) -> dict[str, object]:
+    counted = {str(sorted(entry.items())): entry for entry in facts.get("counted", ())}  # each trial counts the same
+    return {
+        "cells": [cohorts_result(trials) for trials in _repeats_together(parts)],
+        "counted": list(counted.values()),
+    }
+
+
 def _repeats_together(parts: Sequence[TrialsOf]) -> Iterator[Trials]:
     """The trials of each cell; repeats are stored apart."""
     for every, _ in parts:
@@ -101,4 +110,5 @@ _FIELDS: dict[type[Summary], Callable[[Sequence[TrialsOf], FactsByKind, Revealed
     TrainingSummary: _training,
     PartiesSummary: _parties,
     UpdatesSummary: _updates,
+    CohortsSummary: _cohorts,
 }

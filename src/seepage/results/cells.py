@@ -169,7 +169,36 @@ class UpdatesCell:
         return _short(self)
 
 
-AnyCell = RowsCell | VerticalCell | PropertyCell | TrainingCell | PartiesCell | UpdatesCell
+@dataclass(frozen=True, kw_only=True, order=True)
+class CohortsCell:
+    """Sums over cohorts of one size, watched for so many rounds and attacked by one attack."""
+
+    study: ClassVar[str] = "cohorts"
+    dataset: str
+    protocol: str
+    model: str
+    clients: int
+    rows_each: int
+    cohort_size: int
+    rounds: int
+    reads: str  # rows, client, owners, entries or categories
+    attack: str
+    variant: str = ""
+
+    @property
+    def id(self) -> str:
+        return _short(self)
+
+
+AnyCell = (
+    RowsCell
+    | VerticalCell
+    | PropertyCell
+    | TrainingCell
+    | PartiesCell
+    | UpdatesCell
+    | CohortsCell
+)  # fmt: skip
 CELLS: dict[str, type[AnyCell]] = {
     "rows": RowsCell,
     "vertical": VerticalCell,
@@ -177,4 +206,5 @@ CELLS: dict[str, type[AnyCell]] = {
     "training": TrainingCell,
     "parties": PartiesCell,
     "updates": UpdatesCell,
+    "cohorts": CohortsCell,
 }

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from seepage._core import InputError
 from seepage._core.files import unsealed
+from seepage.results.cohorts import CohortsSummary
 from seepage.results.outline import partial_summary
 from seepage.results.parties import PartiesSummary
 from seepage.results.property import PropertySummary
@@ -27,6 +28,7 @@ SUMMARIES: dict[str, type[Summary]] = {
     "training": TrainingSummary,
     "parties": PartiesSummary,
     "updates": UpdatesSummary,
+    "cohorts": CohortsSummary,
 }
 
 

@@ -28,6 +28,7 @@ HEADLINE = {
     "training": ("f1", "f1_published", "roc_auc", "gain"),
     "parties": ("read", "alone", "gain", "f1"),
     "updates": ("accuracy", "exact", "emr", "certified", "expected"),
+    "cohorts": ("read", "guess", "gain", "certified"),
 }
 
 

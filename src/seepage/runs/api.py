@@ -53,7 +53,7 @@ def audit(
         data: a frame (polars or pandas), a path to a CSV, Excel or Parquet file, or a data set's name.
         target: the column to predict.
         study: ``rows`` (clients' updates), ``property`` (shares read from models), ``vertical`` (gradients of aligned
-            batches) or ``training`` (models over several parties' columns).
+            batches), ``cohorts`` (sums over clients) or ``training`` (models over several parties' columns).
         out: a folder for records, summary and report; nothing is written without it. One that holds a part of the
             same run is continued.
         jobs: processes that share the tasks; objects of your own work in one only.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from seepage._core import unknown_name
 from seepage.plans.options import Settings
+from seepage.studies.cohorts.settings import CohortsSettings
 from seepage.studies.parties.settings import PartiesSettings
 from seepage.studies.property.settings import PropertySettings
 from seepage.studies.rows.settings import RowsSettings
@@ -26,6 +27,7 @@ SETTINGS: Mapping[str, type[Settings]] = {
     "training": TrainingSettings,
     "parties": PartiesSettings,
     "updates": UpdatesSettings,
+    "cohorts": CohortsSettings,
 }
 
 

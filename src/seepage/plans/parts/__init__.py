@@ -2,6 +2,7 @@
 
 from seepage.plans.part import Part
 from seepage.plans.parts.attacks import ATTACKS
+from seepage.plans.parts.cohort_attacks import COHORTS
 from seepage.plans.parts.defenses import DEFENSES
 from seepage.plans.parts.learning import CRITERIA, OPTIMISERS, SERVERS
 from seepage.plans.parts.models import MODELS
@@ -9,7 +10,11 @@ from seepage.plans.parts.party_attacks import PARTIES
 from seepage.plans.parts.readers import DESIGNS, LOSSES, READERS
 
 PARTS: dict[str, tuple[Part, ...]] = {
-    "attack": (*ATTACKS, *PARTIES),
+    "attack": (
+        *ATTACKS,
+        *PARTIES,
+        *COHORTS,
+    ),
     "defence": DEFENSES,
     "model": MODELS,
     "criterion": CRITERIA,

@@ -10,6 +10,7 @@ from seepage._core import Outcome
 from seepage.report.leaks import leaks_of
 from seepage.report.level import Level
 from seepage.report.section import Section
+from seepage.report.sections.cohorts_verdict import verdict as cohorts_verdict
 from seepage.report.sections.parties_verdict import verdict as parties_verdict
 from seepage.report.sections.property_verdict import verdict as property_verdict
 from seepage.report.sections.training_verdict import verdict as training_verdict
@@ -17,6 +18,7 @@ from seepage.report.sections.untold_verdict import untold_verdict
 from seepage.report.sections.verdict import verdict as rows_verdict
 from seepage.report.settings import values_of
 from seepage.report.worth import worthless
+from seepage.results.cohorts import CohortsSummary
 from seepage.results.parties import PartiesSummary
 from seepage.results.property import PropertySummary
 from seepage.results.rows import RowsSummary
@@ -60,6 +62,8 @@ def _level(summary: Summary) -> Level:
         return training_verdict(summary).level
     if isinstance(summary, PartiesSummary):
         return parties_verdict(summary).level
+    if isinstance(summary, CohortsSummary):
+        return cohorts_verdict(summary).level
     if isinstance(summary, UpdatesSummary) and (untold := untold_verdict(summary)):
         return untold.level
     assert isinstance(summary, RowsSummary | VerticalSummary | UpdatesSummary)
@@ -117,6 +121,8 @@ def _found(summary: Summary, level: Level) -> list[Step]:
             Step("Do not call the messages private: settle by contract who may hold them, or do not send them."),
             Step("See what a defence on messages leaves here, and what it costs.", _with_message_defences(summary)),
         ]
+    if isinstance(summary, CohortsSummary):
+        return _larger_cohorts(summary)
     if isinstance(summary, PropertySummary):
         return [
             Step("Do not hand out models whose owners' shares are secret, or balance the rows they are trained on."),
@@ -138,6 +144,22 @@ def _found(summary: Summary, level: Level) -> list[Step]:
         steps.append(Step("Compare the choices under “Which settings are safer”, and look at what each is worth."))
     else:
         steps.append(Step("Audit a defence beside what you have, and look at what it costs.", _with_defences(summary)))
+    return steps
+
+
+def _larger_cohorts(summary: CohortsSummary) -> list[Step]:
+    """What stops reading of sums, as far as it was counted."""
+    steps = [Step("Do not rely on secure aggregation alone: a sum over this cohort does not hide its clients.")]
+    counted = [each for each in summary.counted if each.cohort is not None]
+    if counted:
+        most = max(counted, key=lambda each: each.cohort or 0)
+        larger = f"Make cohorts larger: by counting, {most.cohort} clients or more hide their rows in one sum."
+        steps.append(Step(f"{larger} {most.why} Several rounds or changing cohorts may open it again."))
+    steps.append(
+        Step(
+            "Never run a round again at the same weights without a client, and add noise on the sum or at the clients."
+        )
+    )
     return steps
 
 
