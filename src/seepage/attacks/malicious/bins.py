@@ -44,7 +44,7 @@ class Bins:
             raise NotApplicable(f"The first layer has {room + 2} neurons; bins need at least 4.")
         numeric = scene.space.layout.numeric
         chain = make_chain(scene.public, numeric, room, streams.numpy("direction"))
-        return [halfspaces.craft(scene, (chain,), make_tag(scene.public, numeric, streams.numpy("tag")))]
+        return [halfspaces.craft(scene, (chain,), make_tag(scene, streams.numpy("tag")))]
 
     def read(self, scene: ServerScene, traps: Sequence[Trap], answers: Sequence[Answer]) -> Claim:
         """Rows that are alone in their bins."""

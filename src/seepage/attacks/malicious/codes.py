@@ -72,5 +72,5 @@ def crafted(scene: ServerScene, streams: Streams, chains: int, covered: float, n
         for chain in range(chains)
     )
     # The same in every round: a row has the same slope in all of them.
-    tag = make_tag(scene.public, numeric, streams.numpy("tag"))
+    tag = make_tag(scene, streams.numpy("tag"))
     return place.craft(scene, own, tag)

@@ -31,7 +31,7 @@ def room(scene: ServerScene) -> int:
     return dense_layers(scene.learner).widths[1] - 1
 
 
-def craft(scene: ServerScene, chains: tuple[Chain, ...], tag: Tag) -> Trap:
+def craft(scene: ServerScene, chains: tuple[Chain, ...], tag: Tag | None) -> Trap:
     """A model whose first layer cuts along these chains."""
     dense = dense_layers(scene.learner)
     inputs, width = dense.widths[:2]
@@ -44,9 +44,10 @@ def craft(scene: ServerScene, chains: tuple[Chain, ...], tag: Tag) -> Trap:
         weight[own], bias[own] = FIRST * chain.direction, -FIRST * chain.cuts
         counted[own] = OUT
         place += chain.bins + 1
-    weight[place], bias[place], counted[place] = tag.direction, tag.offset, 1.0
+    if tag is not None:
+        weight[place], bias[place], counted[place] = tag.direction, tag.offset, 1.0
     parameters = {f"{dense.names[0]}.weight": weight, f"{dense.names[0]}.bias": bias}
-    finish(parameters, dense, 0, counted, tag, float((scene.public @ tag.direction).mean()), scene.learner.task)
+    finish(parameters, dense, 0, counted, tag, scene.learner.task)
     features = plain_features(scene.space, scene.public)
     return Trap(
         learner=scene.learner,

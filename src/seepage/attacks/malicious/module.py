@@ -1,17 +1,18 @@
 """A module: the server sends an architecture of its own, with as many bins as it likes.
 
-A client that runs whatever it is sent has no width that protects it. The module has one linear layer whose neurons fire
-between two cuts (a hard tanh), so every bin is one neuron and nothing has to be subtracted. It stands in front of any
-model: what the agreed model is does not matter.
+A client that runs whatever it is sent has no width that protects it. The module opens a linear layer of zeros for each
+bin to the rows between its two cuts: the layer's gradient is the sum of the bin's rows, nothing has to be subtracted,
+and local steps do not move the cuts, for they have no gradient. It takes the place of any model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from seepage._core import InputError, Streams
 from seepage.attacks.malicious.chains import Chain, make_chain
@@ -23,8 +24,6 @@ from seepage.models import Learner, Parameters
 from seepage.observation import Claim
 from seepage.observation.servers import Answer, ServerScene
 
-OUT = 1e-6  # weight of a bin on the way out
-CALM = 0.1  # the tag's largest input over public rows, where a hard tanh is a line
 FEWEST, LARGEST = 64, 200_000
 
 
@@ -63,47 +62,58 @@ class Module:
             make_chain(scene.public, numeric, max(each, 2), streams.numpy("direction", number))
             for number in range(self.chains)
         )
-        return [_crafted(scene, chains, make_tag(scene.public, numeric, streams.numpy("tag")))]
+        return [_crafted(scene, chains, make_tag(scene, streams.numpy("tag")))]
 
     def read(self, scene: ServerScene, traps: Sequence[Trap], answers: Sequence[Answer]) -> Claim:
         """Peel until nothing new is found."""
         return read_rows(scene, traps[:1], answers[:1])
 
 
-def _crafted(scene: ServerScene, chains: tuple[Chain, ...], tag: Tag) -> Trap:
+class OpenBins(nn.Module):
+    """For each bin a linear layer that only rows between its cuts go through; the outputs are a fixed mix of all."""
+
+    moves: Tensor
+
+    def __init__(self, width: int, bins: int, moves: np.ndarray) -> None:
+        super().__init__()
+        self.cuts, self.inner = nn.Linear(width, bins), nn.Linear(width, bins)
+        self.tag, self.bias = nn.Linear(width, 1), nn.Parameter(torch.zeros(len(moves)))
+        self.register_buffer("moves", torch.from_numpy(moves).float())
+
+    def forward(self, x: Tensor) -> Tensor:
+        inside = (self.cuts(x).detach().abs() <= 1).to(x.dtype)
+        level = (inside * self.inner(x)).sum(-1, keepdim=True) + self.tag(x).detach()
+        return level * self.moves + self.bias
+
+
+def _crafted(scene: ServerScene, chains: tuple[Chain, ...], tag: Tag | None) -> Trap:
     width, bins = scene.public.shape[1], sum(chain.bins for chain in chains)
-    outputs = scene.classes if scene.classes > 2 else 1
-    module = nn.Sequential(nn.Linear(width, bins + 1), nn.Hardtanh(), nn.Linear(bins + 1, outputs))
-    learner = Learner(module, scene.learner.task)
-    weight, bias = np.zeros((bins + 1, width)), np.zeros(bins + 1)
-    place = 0
-    for chain in chains:
-        own = slice(place, place + chain.bins)
-        # From -1 at the lower cut to 1 at the upper one.
-        middle, half = (chain.cuts[1:] + chain.cuts[:-1]) / 2, np.diff(chain.cuts) / 2
-        weight[own], bias[own] = chain.direction / half[:, None], -middle / half
-        place += chain.bins
-    reach = CALM / float(np.abs(scene.public @ tag.direction).max() or 1.0)
-    weight[-1] = tag.direction * reach
-    moves, biases = output_weights(scene.learner.task, outputs)
-    counted = np.full(bins + 1, OUT)
-    counted[-1] = 1 / reach
-    centre = float((scene.public @ tag.direction).mean())
-    parameters = {"0.weight": weight, "0.bias": bias, "2.weight": moves[:, None] * counted}
-    parameters["2.bias"] = biases - moves * centre
+    moves, biases = output_weights(scene.learner.task, scene.classes if scene.classes > 2 else 1)
+    learner = Learner(OpenBins(width, bins, moves), scene.learner.task)
+    parameters = {name: value.double().numpy() * 0.0 for name, value in learner.initial().items()}
+    # From -1 at the lower cut to 1 at the upper one.
+    middles = [(chain.cuts[1:] + chain.cuts[:-1]) / 2 for chain in chains]
+    halves = [np.diff(chain.cuts) / 2 for chain in chains]
+    parameters["cuts.weight"] = np.concatenate(
+        [chain.direction / half[:, None] for chain, half in zip(chains, halves, strict=True)]
+    )
+    parameters["cuts.bias"] = -np.concatenate(middles) / np.concatenate(halves)
+    parameters["bias"] = biases
+    if tag is not None:
+        parameters["tag.weight"], parameters["tag.bias"] = tag.direction[None], np.full(1, -tag.centre)
     features = plain_features(scene.space, scene.public)
 
     def sums(update: Parameters) -> tuple[np.ndarray, np.ndarray]:
-        slopes = update["0.bias"].numpy()[:bins, None] / OUT
-        inner = update["0.weight"].numpy()[:bins] / OUT - slopes * features.origin
-        found = np.concatenate([slopes, inner], axis=1)
+        slopes = update["inner.bias"].numpy()[:, None]
+        found = np.concatenate([slopes, update["inner.weight"].numpy() - slopes * features.origin], axis=1)
         return found, np.abs(found) + np.abs(slopes) * np.concatenate([[0.0], np.abs(features.origin)])
 
     return Trap(
-        learner=replace(learner, module=module),
+        learner=learner,
         parameters=single(parameters),
         chains=chains,
         features=features,
         sums=sums,
         rounding=8e-8,
+        steady=True,
     )

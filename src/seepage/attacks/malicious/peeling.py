@@ -51,7 +51,7 @@ class Ledger:
         self.counts = np.zeros((0, self.known.classes if self.known else 1), dtype=np.int64)
         # What is left of a row after it was taken out looks like the row, with a tiny slope.
         seen = np.abs(np.concatenate([each[:, 0] for each in self.sums]))
-        self._least = LEAST * float(np.median(seen[seen > 0])) if seen.any() else 0.0
+        self.least = LEAST * float(np.median(seen[seen > 0])) if seen.any() else 0.0
         self.rounding = [each.copy() for each in self.errors]  # of the sums alone, without that of rows that were taken out
         self._known: dict[bytes, list[np.ndarray]] = {}
 
@@ -82,7 +82,7 @@ class Ledger:
     def _settled(self, found: Found) -> tuple[Found, np.ndarray]:
         """Rows with slopes that a row can have, and how many equal rows of each label they stand for."""
         if self.known is None:
-            right = np.abs(found.slopes) > self._least
+            right = np.abs(found.slopes) > self.least
             return found.only(right), np.ones((int(right.sum()), 1), dtype=np.int64)
         if not len(found.rows):
             return found, np.zeros((0, self.known.classes), dtype=np.int64)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from seepage._core import Outcome
+from seepage.attacks.malicious.apart import read_apart
 from seepage.attacks.malicious.peeling import Ledger, peel
 from seepage.attacks.malicious.proof import proven
 from seepage.attacks.malicious.refining import refine
@@ -16,41 +17,47 @@ from seepage.observation import Claim
 from seepage.observation.servers import Answer, ServerScene
 
 
+Read = tuple[np.ndarray, np.ndarray, np.ndarray]  # rows, which are proven, labels
+
+
 def read_rows(scene: ServerScene, traps: Sequence[Trap], answers: Sequence[Answer]) -> Claim:
     """The rows of all rounds. Where slopes differ from round to round (FedAvg), each round is read by itself."""
-    one_step = scene.exchange.protocol == "fedsgd" or scene.exchange.steps == 1
+    one_step = scene.exchange.protocol == "fedsgd"
     pairs = list(zip(traps, answers, strict=True))
     groups = [pairs] if one_step else [[pair] for pair in pairs]
-    found, sure, labels = [np.zeros((0, scene.space.layout.width))], [np.zeros(0, dtype=bool)], [np.zeros(0)]
-    for group in groups:
-        ledger = _ledger(scene, group, one_step=one_step)
-        peel(ledger)
-        refine(ledger)
-        certified = proven(ledger)
-        counts = np.maximum(ledger.counts, 0)
-        repeats = counts.sum(1)
-        found.append(np.repeat(ledger.rows, repeats, axis=0))
-        sure.append(np.repeat(certified, repeats))
-        labels.append(_labels(ledger, counts, scene))
-    rows, certified, label = np.concatenate(found), np.concatenate(sure), np.concatenate(labels)
+    read = [_group(scene, group, one_step=one_step) for group in groups]
+    rows, certified, labels = (np.concatenate(each) for each in zip(*read, strict=True))
     if len(groups) > 1:
         kept = _each_once(rows, certified)
-        rows, certified, label = rows[kept], certified[kept], label[kept]
-    return _claim(scene, rows, certified, label)
+        rows, certified, labels = rows[kept], certified[kept], labels[kept]
+    return _claim(scene, rows, certified, labels)
+
+
+def _group(scene: ServerScene, group: Sequence[tuple[Trap, Answer]], *, one_step: bool) -> Read:
+    """What rounds with equal slopes give."""
+    ledger = _ledger(scene, group, one_step=one_step)
+    if not one_step and not all(trap.steady for trap, _ in group):
+        rows, slopes, chains = read_apart(ledger)
+        return rows, chains > 1, _signs(slopes, scene)
+    peel(ledger)
+    refine(ledger)
+    counts = ledger.counts.sum(1)
+    labels = _signs(ledger.slopes, scene)
+    if ledger.known is not None:
+        labels = np.concatenate([np.repeat(np.arange(len(each)), each) for each in ledger.counts] or [np.zeros(0)])
+    return np.repeat(ledger.rows, counts, axis=0), np.repeat(proven(ledger), counts), labels
+
+
+def _signs(slopes: np.ndarray, scene: ServerScene) -> np.ndarray:
+    """The labels of two classes, which are the signs of the slopes."""
+    return (slopes < 0).astype(np.float64) if scene.classes == 2 else np.zeros(len(slopes))
 
 
 def _ledger(scene: ServerScene, group: Sequence[tuple[Trap, Answer]], *, one_step: bool) -> Ledger:
     sums, errors = zip(*(trap.read(answer.update, answer.exchange) for trap, answer in group), strict=True)
     traps = [trap for trap, _ in group]
-    known = known_slopes(traps[0], scene.classes, one_step=one_step and scene.exchange.protocol == "fedsgd")
+    known = known_slopes(traps[0], scene.classes, one_step=one_step)
     return Ledger(traps, list(sums), list(errors), scene.space, known)
-
-
-def _labels(ledger: Ledger, counts: np.ndarray, scene: ServerScene) -> np.ndarray:
-    """The label of each row, where its slope tells it."""
-    if ledger.known is not None:
-        return np.concatenate([np.repeat(np.arange(len(each)), each) for each in counts] or [np.zeros(0)])
-    return (ledger.slopes < 0).astype(np.float64) if scene.classes == 2 else np.zeros(len(ledger.rows))
 
 
 def _each_once(rows: np.ndarray, certified: np.ndarray) -> np.ndarray:

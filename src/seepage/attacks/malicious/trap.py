@@ -14,6 +14,9 @@ from seepage.models import Learner, Parameters
 from seepage.observation import Exchange
 
 
+SPACING = 6e-8  # of single precision
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Trap:
     """A model whose neurons sort a client's rows into bins.
@@ -25,6 +28,7 @@ class Trap:
         sums: from an update, scaled to slopes of single rows, to (bins of all chains, 1 + features) float64, and how
             large the numbers were that each was made of.
         rounding: what single precision loses of those.
+        steady: over local steps a row's slope is the same in all of its bins.
     """
 
     learner: Learner
@@ -33,13 +37,18 @@ class Trap:
     features: Features
     sums: Callable[[Parameters], tuple[np.ndarray, np.ndarray]]
     rounding: float
+    steady: bool = False
 
     def read(self, update: Parameters, exchange: Exchange) -> tuple[np.ndarray, np.ndarray]:
         """(bins of all chains, 1 + features): what stands in each bin, and what rounding may have done to it."""
         factor = exchange.rows if exchange.protocol == "fedsgd" else -exchange.batch_size / exchange.learning_rate
         sums, sizes = self.sums({name: value.double() * factor for name, value in update.items()})
         # Sums that cancel were made of larger ones.
-        return sums, self.rounding * (sizes + 0.5 * sizes.mean(0))
+        errors = self.rounding * (sizes + 0.5 * sizes.mean(0))
+        if exchange.protocol == "fedavg":  # a change is the difference of two weights, and rounded as these
+            spacing = {name: value.double().abs() * SPACING * abs(factor) for name, value in self.parameters.items()}
+            errors = errors + self.sums(spacing)[1]
+        return sums, errors
 
     def places(self, rows: np.ndarray) -> np.ndarray:
         """(rows, chains) the bin of each row, counted over all chains; -1 where it is in none."""

@@ -25,9 +25,10 @@ from seepage.attacks.malicious.trap import Trap, single
 from seepage.models import Parameters
 from seepage.observation.servers import ServerScene
 
-FIRST, SECOND, OUT = 1e-6, 1e-6, 1e-6  # sizes of the weights: small, so that local steps hardly move them
+# Sizes of the weights: the way out is so narrow that a local step does not open a bin to other rows.
+FIRST, SECOND, OUT = 1e-6, 1e-6, 1e-15
 SHUT = 1e6  # how much more strongly the upper cut closes a bin than the lower one opens it
-GAP = 1e-4  # share of a bin above its lower cut where it is still shut
+GAP = {"fedsgd": 1e-4, "fedavg": 0.02}  # share of a bin above its lower cut where it is still shut
 
 
 def room(scene: ServerScene) -> int:
@@ -35,11 +36,11 @@ def room(scene: ServerScene) -> int:
     dense = dense_layers(scene.learner)
     if dense.hidden < 2:
         return 0
-    taken = ramped_features(scene.space, scene.public).count + 1
+    taken = ramped_features(scene.space, scene.public).count + 2  # the tag, and a neuron that is always 1
     return min(dense.widths[1] - taken, dense.widths[2] - 1)
 
 
-def craft(scene: ServerScene, chains: tuple[Chain, ...], tag: Tag) -> Trap:
+def craft(scene: ServerScene, chains: tuple[Chain, ...], tag: Tag | None) -> Trap:
     """A model whose second layer has a neuron for each bin."""
     dense = dense_layers(scene.learner)
     if room(scene) < sum(chain.bins + 1 for chain in chains):
@@ -48,25 +49,28 @@ def craft(scene: ServerScene, chains: tuple[Chain, ...], tag: Tag) -> Trap:
     inputs, width, second = dense.widths[:3]
     first, first_bias = _handed_through(features, inputs, width)
     place = features.count
-    first[place], first_bias[place] = tag.direction, tag.offset
     gate, gate_bias, counted = np.zeros((second, width)), np.full(second, -1.0), np.zeros(second)
-    gate[-1, place], gate_bias[-1], counted[-1] = 1.0, 0.0, 1.0
-    place, bin_ = place + 1, 0
+    if tag is not None:
+        first[place], first_bias[place] = tag.direction, tag.offset
+        gate[-1, place], gate_bias[-1], counted[-1] = 1.0, 0.0, 1.0
+    # A neuron that is always on: its weights to the bins are zero, so a change of them is not rounded as a bias is.
+    one, place, bin_, gap = place + 1, place + 2, 0, GAP[scene.exchange.protocol]
+    first_bias[one] = FIRST
     for chain in chains:
         cuts = np.arange(place, place + chain.bins + 1)
         first[cuts], first_bias[cuts] = FIRST * chain.direction, -FIRST * chain.cuts
         bins = np.arange(bin_, bin_ + chain.bins)
         gate[bins, cuts[:-1]], gate[bins, cuts[1:]] = SECOND, -SHUT * SECOND
-        gate_bias[bins] = -SECOND * FIRST * GAP * np.minimum(np.diff(chain.cuts), 1.0)
+        gate_bias[bins] = -SECOND * FIRST * gap * np.minimum(np.diff(chain.cuts), 1.0)
         counted[bins] = OUT
         place, bin_ = place + chain.bins + 1, bin_ + chain.bins
     names = dense.names
     parameters = {f"{names[0]}.weight": first, f"{names[0]}.bias": first_bias}
     parameters |= {f"{names[1]}.weight": gate, f"{names[1]}.bias": gate_bias}
-    finish(parameters, dense, 1, counted, tag, float((scene.public @ tag.direction).mean()), scene.learner.task)
+    finish(parameters, dense, 1, counted, tag, scene.learner.task)
 
     def sums(update: Parameters) -> tuple[np.ndarray, np.ndarray]:
-        slopes = update[f"{names[1]}.bias"].numpy()[:bin_, None] / OUT
+        slopes = update[f"{names[1]}.weight"].numpy()[:bin_, [one]] / (OUT * FIRST)
         inner = update[f"{names[1]}.weight"].numpy()[:bin_, : features.count] / (OUT * FIRST)
         found = np.concatenate([slopes, inner], axis=1)
         # A height above a start is the difference of two larger numbers, and rounded as these.
