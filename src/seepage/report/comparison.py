@@ -28,6 +28,12 @@ _NAMES["parties"] = {
     "gain": "read beyond the attacker alone and guessing",
     "f1": "F1 of the model",
 }
+_NAMES["servers"] = {
+    "exact": "rows read exactly",
+    "emr": "rows read nearly",
+    "certified": "rows proven",
+    "noticed": "clients whose checks raise an alarm",
+}
 _SHARES = {"accuracy", "exact", "emr", "gain"}
 
 

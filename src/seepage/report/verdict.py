@@ -20,6 +20,7 @@ TRIALS = {
     "updates": ("attack", "attacks"),
     "property": ("reading", "readings"),
     "parties": ("attack", "attacks"),
+    "servers": ("attack", "attacks"),
     "training": ("training", "trainings"),
 }
 

@@ -12,6 +12,7 @@ from seepage.results.facts import ColumnFacts
 from seepage.results.parties import PartiesSummary, parties_result
 from seepage.results.property import PropertySummary, property_result
 from seepage.results.rows import RowsSummary, rows_results, tally_results
+from seepage.results.servers import ServersSummary, servers_result
 from seepage.results.summary import Summary
 from seepage.results.training import TrainingSummary, training_result
 from seepage.results.trials import Trials
@@ -85,6 +86,10 @@ def _parties(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) 
     return {"cells": [parties_result(trials) for trials in _repeats_together(parts)]}
 
 
+def _servers(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) -> dict[str, object]:
+    return {"cells": [servers_result(trials) for every, _ in parts for trials in every]}
+
+
 def _repeats_together(parts: Sequence[TrialsOf]) -> Iterator[Trials]:
     """The trials of each cell; repeats are stored apart."""
     for every, _ in parts:
@@ -101,4 +106,5 @@ _FIELDS: dict[type[Summary], Callable[[Sequence[TrialsOf], FactsByKind, Revealed
     TrainingSummary: _training,
     PartiesSummary: _parties,
     UpdatesSummary: _updates,
+    ServersSummary: _servers,
 }

@@ -165,7 +165,25 @@ class UpdatesCell:
         return _short(self)
 
 
-AnyCell = RowsCell | VerticalCell | PropertyCell | TrainingCell | PartiesCell | UpdatesCell
+@dataclass(frozen=True, kw_only=True, order=True)
+class ServersCell:
+    """Clients that answer to weights of a cheating server, attacked by one attack."""
+
+    study: ClassVar[str] = "servers"
+    dataset: str
+    protocol: str
+    model: str
+    batch_size: int
+    rounds: int
+    attack: str
+    variant: str = ""
+
+    @property
+    def id(self) -> str:
+        return _short(self)
+
+
+AnyCell = RowsCell | VerticalCell | PropertyCell | TrainingCell | PartiesCell | UpdatesCell | ServersCell
 CELLS: dict[str, type[AnyCell]] = {
     "rows": RowsCell,
     "vertical": VerticalCell,
@@ -173,4 +191,5 @@ CELLS: dict[str, type[AnyCell]] = {
     "training": TrainingCell,
     "parties": PartiesCell,
     "updates": UpdatesCell,
+    "servers": ServersCell,
 }

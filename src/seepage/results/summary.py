@@ -1,7 +1,7 @@
 """The result of a run: what ``summary.json`` holds, and what gate, compare, export, serve and report read.
 
 One envelope for all studies (:class:`Summary`, :class:`Result`); the numbers differ, and each study's are in a file of
-their own (``rows.py``, ``vertical.py``, ``property.py``, ``training.py``, ``parties.py``). The page
+their own (``rows.py``, ``vertical.py``, ``property.py``, ``training.py``, ``parties.py``, ``servers.py``). The page
 ``docs/reference/summary.md`` is generated from these classes. ``SCHEMA_VERSION`` rises when a field changes its
 meaning.
 """
@@ -28,6 +28,7 @@ HEADLINE = {
     "training": ("f1", "f1_published", "roc_auc", "gain"),
     "parties": ("read", "alone", "gain", "f1"),
     "updates": ("accuracy", "exact", "emr", "certified", "expected"),
+    "servers": ("exact", "emr", "certified", "noticed"),
 }
 
 

@@ -11,6 +11,7 @@ from seepage.plans.options import Settings
 from seepage.studies.parties.settings import PartiesSettings
 from seepage.studies.property.settings import PropertySettings
 from seepage.studies.rows.settings import RowsSettings
+from seepage.studies.servers.settings import ServersSettings
 from seepage.studies.training.settings import TrainingSettings
 from seepage.studies.updates.settings import UpdatesSettings
 from seepage.studies.vertical.settings import VerticalSettings
@@ -26,6 +27,7 @@ SETTINGS: Mapping[str, type[Settings]] = {
     "training": TrainingSettings,
     "parties": PartiesSettings,
     "updates": UpdatesSettings,
+    "servers": ServersSettings,
 }
 
 

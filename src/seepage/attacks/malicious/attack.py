@@ -15,10 +15,14 @@ class ServerAttack(Protocol):
     """A frozen dataclass of settings.
 
     ``notices`` says what a client could see in the weights that it is sent, and which check would show it.
+    ``several_rounds``: it uses as many rounds as there are, and not the first alone.
     """
 
     @property
     def notices(self) -> tuple[str, ...]: ...
+
+    @property
+    def several_rounds(self) -> bool: ...
 
     def prepare(self, scene: ServerScene, streams: Streams) -> list[Trap]:
         """What is sent, round by round; an attack that does not fit the model raises :class:`NotApplicable`."""

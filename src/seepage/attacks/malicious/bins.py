@@ -31,6 +31,7 @@ class Bins:
         'All neurons of the first layer have the same direction: its weights have rank 2.'
     """
 
+    several_rounds = False
     notices = (
         "All neurons of the first layer have the same direction: its weights have rank 2.",
         "Their biases are sorted: they cut the client's own rows into bins of one row each.",

@@ -41,6 +41,7 @@ class Codes:
 
     chains: int = 3
 
+    several_rounds = False
     notices = (
         "Many neurons share a direction; biases along it are sorted.",
         "Weights are many orders of magnitude smaller than any training makes them, and most are zero.",

@@ -35,6 +35,7 @@ class Cuts:
         4
     """
 
+    several_rounds = True
     notices = (*Codes.notices, "From round to round the weights jump, where training moves them a little.")
 
     def prepare(self, scene: ServerScene, streams: Streams) -> list[Trap]:

@@ -45,6 +45,7 @@ class Module:
     bins: float = 2.0
     chains: int = 3
 
+    several_rounds = False
     notices = (
         "The architecture is not the agreed one: its layers, names and sizes differ.",
         "No statistics are needed: comparing names and shapes with the agreed model shows it.",
