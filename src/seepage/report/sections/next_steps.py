@@ -12,6 +12,7 @@ from seepage.report.level import Level
 from seepage.report.section import Section
 from seepage.report.sections.parties_verdict import verdict as parties_verdict
 from seepage.report.sections.property_verdict import verdict as property_verdict
+from seepage.report.sections.servers_verdict import verdict as servers_verdict
 from seepage.report.sections.training_verdict import verdict as training_verdict
 from seepage.report.sections.untold_verdict import untold_verdict
 from seepage.report.sections.verdict import verdict as rows_verdict
@@ -20,6 +21,7 @@ from seepage.report.worth import worthless
 from seepage.results.parties import PartiesSummary
 from seepage.results.property import PropertySummary
 from seepage.results.rows import RowsSummary
+from seepage.results.servers import ServersSummary
 from seepage.results.summary import Summary
 from seepage.results.training import TrainingSummary
 from seepage.results.updates import UpdatesSummary
@@ -60,6 +62,8 @@ def _level(summary: Summary) -> Level:
         return training_verdict(summary).level
     if isinstance(summary, PartiesSummary):
         return parties_verdict(summary).level
+    if isinstance(summary, ServersSummary):
+        return servers_verdict(summary).level
     if isinstance(summary, UpdatesSummary) and (untold := untold_verdict(summary)):
         return untold.level
     assert isinstance(summary, RowsSummary | VerticalSummary | UpdatesSummary)
@@ -116,6 +120,12 @@ def _found(summary: Summary, level: Level) -> list[Step]:
         return [
             Step("Do not call the messages private: settle by contract who may hold them, or do not send them."),
             Step("See what a defence on messages leaves here, and what it costs.", _with_message_defences(summary)),
+        ]
+    if isinstance(summary, ServersSummary):
+        return [
+            Step("Do not let a client train on weights that it did not check: names and shapes first, then statistics."),
+            Step("Add many clients up before anybody sees an update (secure aggregation), or add noise that is private."),
+            Step("See what a server that follows the protocol reads.", "seepage audit"),
         ]
     if isinstance(summary, PropertySummary):
         return [
