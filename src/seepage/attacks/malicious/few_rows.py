@@ -81,7 +81,7 @@ def _checked(
     made = features.of(rows)
     if (np.abs(slopes @ made - sums) > 5 * error + np.abs(made).sum(0) * 3 * error[0] + 1e-12).any():
         return None
-    own = carried(made, np.tile(3 * error, (len(rows), 1)), settled, features)
+    own = carried(made, slopes, np.tile(3 * error, (len(rows), 1)), settled, features)
     return Found(rows, slopes, np.full(len(rows), -1), *own)
 
 

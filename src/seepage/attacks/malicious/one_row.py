@@ -10,6 +10,9 @@ from seepage.attacks.malicious.features import Features
 from seepage.observation import Space
 
 
+CELL = 6e-8  # of single precision
+
+
 @dataclass(frozen=True, eq=False)
 class Found:
     """Rows that were read.
@@ -57,8 +60,10 @@ def one_row(sums: np.ndarray, errors: np.ndarray, bins: np.ndarray, features: Fe
     numeric = slice(0, layout.numeric)
     rows[:, numeric], settled = whole_numbers(rows[:, numeric], 3 * slack[:, numeric], space)
     made = features.of(rows)
-    right &= (np.abs(made * slopes[:, None] - sums[bins]) <= 4 * errors[bins] + _of_slope(made, errors[bins])).all(1)
-    return Found(rows, slopes, bins, *carried(made, errors[bins], settled, features)).only(right)
+    own = carried(made, slopes, errors[bins], settled, features)
+    allowed = 4 * errors[bins] + _of_slope(made, errors[bins]) + 3 * _of_cells(made, slopes, features)
+    right &= (np.abs(made * slopes[:, None] - sums[bins]) <= allowed).all(1)
+    return Found(rows, slopes, bins, *own).only(right)
 
 
 def whole_numbers(numbers: np.ndarray, slack: np.ndarray, space: Space) -> tuple[np.ndarray, np.ndarray]:
@@ -74,7 +79,7 @@ def whole_numbers(numbers: np.ndarray, slack: np.ndarray, space: Space) -> tuple
 
 
 def carried(
-    made: np.ndarray, errors: np.ndarray, settled: np.ndarray, features: Features
+    made: np.ndarray, slopes: np.ndarray, errors: np.ndarray, settled: np.ndarray, features: Features
 ) -> tuple[np.ndarray, np.ndarray]:
     """(rows, 1 + features) how far off a row's part of other sums may be, and where only its slope is in doubt."""
     own, sure = _of_slope(made, errors), np.ones(made.shape, dtype=bool)
@@ -82,7 +87,16 @@ def carried(
         places = [1 + column, *(1 + len(features.origin) + np.flatnonzero(features.columns == column))]
         own[:, places] += np.where(settled[:, [column]], 0.0, errors[:, [1 + column]])
         sure[:, places] = settled[:, [column]]
-    return own, sure
+    cells = _of_cells(made, slopes, features)
+    return own + cells, sure
+
+
+def _of_cells(made: np.ndarray, slopes: np.ndarray, features: Features) -> np.ndarray:
+    """What single precision makes of a number that is known exactly: the client's input is rounded."""
+    starts = np.concatenate([[0.0], np.abs(features.origin), np.abs(features.heights)])
+    size = 0.5 + np.abs(made) + starts
+    size[:, 0], size[:, 1 + features.numeric : 1 + len(features.origin)] = 0.0, 0.0
+    return CELL * size * np.abs(slopes)[:, None]
 
 
 def _of_slope(made: np.ndarray, errors: np.ndarray) -> np.ndarray:

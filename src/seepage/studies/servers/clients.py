@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -87,7 +87,10 @@ class Setting:
 
     def scene(self, exchange: Exchange, rounds: int, generator: np.random.Generator) -> ServerScene:
         """What the server knows."""
-        space = space_of(self.encoder, self.statistics, Knowledge(labels=False, ranges=True, statistics=True))
+        known = space_of(self.encoder, self.statistics, Knowledge(labels=False, ranges=True, statistics=True))
+        # To the last digit, as the server handed them out: numbers of six digits need it.
+        exact = {name: torch.from_numpy(getattr(self.statistics, name)).double() for name in ("shift", "scale")}
+        space = replace(known, **exact)
         return ServerScene(
             learner=self.learner,
             space=space,
