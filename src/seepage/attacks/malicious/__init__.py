@@ -4,7 +4,8 @@ from seepage.attacks.malicious.attack import ServerAttack
 from seepage.attacks.malicious.bins import Bins
 from seepage.attacks.malicious.codes import Codes
 from seepage.attacks.malicious.cuts import Cuts
+from seepage.attacks.malicious.disguised import Disguised
 from seepage.attacks.malicious.module import Module
 from seepage.attacks.malicious.trap import Trap
 
-__all__ = ["Bins", "Codes", "Cuts", "Module", "ServerAttack", "Trap"]
+__all__ = ["Bins", "Codes", "Cuts", "Disguised", "Module", "ServerAttack", "Trap"]

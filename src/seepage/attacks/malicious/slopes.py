@@ -61,6 +61,6 @@ def known_slopes(trap: Trap, classes: int, *, one_step: bool) -> KnownSlopes | N
     """The slopes of one gradient of a classification; None where the server cannot know them beforehand."""
     learner = trap.learner
     plain = learner.task != "regression" and learner.criterion is None and learner.positive_weight == 1
-    if not one_step or not plain or classes < 2 or classes > 8:
+    if not trap.tagged or not one_step or not plain or classes < 2 or classes > 8:
         return None
     return KnownSlopes(learner, trap.parameters, classes)

@@ -29,6 +29,7 @@ class Trap:
             large the numbers were that each was made of.
         rounding: what single precision loses of those.
         steady: over local steps a row's slope is the same in all of its bins.
+        tagged: the server can compute the slope that a row has in its bins.
     """
 
     learner: Learner
@@ -38,6 +39,7 @@ class Trap:
     sums: Callable[[Parameters], tuple[np.ndarray, np.ndarray]]
     rounding: float
     steady: bool = False
+    tagged: bool = True
 
     def read(self, update: Parameters, exchange: Exchange) -> tuple[np.ndarray, np.ndarray]:
         """(bins of all chains, 1 + features): what stands in each bin, and what rounding may have done to it."""

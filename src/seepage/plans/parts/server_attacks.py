@@ -35,6 +35,14 @@ SERVER_ATTACKS = (
         paper="Seepage",
     ),
     _part(
+        name="disguised",
+        make=malicious.Disguised,
+        about="A few cuts hidden among neurons as training makes them: it reads less, and less can be noticed.",
+        needs=f"{_SENT}; the client's checks",
+        paper="Seepage",
+        main="share",
+    ),
+    _part(
         name="module",
         make=malicious.Module,
         about="The server sends an architecture of its own, with as many bins as it likes. A default.",
