@@ -34,8 +34,8 @@ AUDIT = (
     "Train a federation on a table, attack what the server sees, and report how much of the rows it reads back.\n\n"
     "Other studies have commands of their own: `seepage audit property` (what share of the rows has a property), "
     "`seepage audit vertical` (rows read from gradients of aligned batches), `seepage audit parties` (what parties "
-    "with different columns read of each other), `seepage audit servers` (a server that sends weights of its own making) "
-    "and `seepage audit updates` (updates that a real federation sent)."
+    "with different columns read of each other), `seepage audit servers` (a server that sends weights of its own "
+    "making) and `seepage audit updates` (updates that a real federation sent)."
 )
 PROPERTY = "Find out how finely the share of rows with a property can be read from a model, an update or a gradient."
 VERTICAL = "Let a server watch the gradients of batches of aligned people, and report whose rows it reads back."

@@ -129,7 +129,8 @@ class Guard:
 
     def check_arrived(self, model: Arrays) -> Verdict:
         """What is to be done about a model that arrived: nothing, as long as nobody looks at it."""
-        looks = [*([self.arrived] if self.arrived else []), *([self._weights] if self.check_weights else [])]
+        looks: list[Callable[[Tensors], str]] = [self.arrived] if self.arrived else []
+        looks += [self._weights] if self.check_weights else []
         if not looks:
             return Verdict(held=False, objections=(), told=())
         began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What a cheating server holds before it sends a model: the agreed model, the rules, and rows that are public anyway."""
+"""What a cheating server holds before it sends a model: the agreed model, the rules, and rows that are public."""
 
 from __future__ import annotations
 

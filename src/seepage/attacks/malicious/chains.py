@@ -44,7 +44,7 @@ def make_chain(
         numeric: how many of the inputs are numbers; they come first.
         covered: the share of the rows that the bins divide; one more bin takes all the others, and is too full to read.
     """
-    direction = generator.normal(size=public.shape[1])
+    direction: np.ndarray = generator.normal(size=(public.shape[1],))
     spread = public[:, :numeric].std(0)
     direction[:numeric] /= np.where(spread > 1e-9, spread, 1.0)
     direction[numeric:] *= CATEGORIES

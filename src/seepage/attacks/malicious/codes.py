@@ -63,10 +63,11 @@ class Codes:
 
 def crafted(scene: ServerScene, streams: Streams, chains: int, covered: float, number: int) -> Trap:
     """A model with bins in the second layer where there is room, else in the first."""
-    place = windows if windows.room(scene) >= FEWEST else halfspaces
-    bins = place.room(scene) // chains - 1
+    second = windows.room(scene)
+    room = second if second >= FEWEST else halfspaces.room(scene)
+    bins = room // chains - 1
     if bins < 2:
-        raise NotApplicable(f"The model has room for {place.room(scene)} cuts; {chains} chains need at least 3 each.")
+        raise NotApplicable(f"The model has room for {room} cuts; {chains} chains need at least 3 each.")
     numeric = scene.space.layout.numeric
     own = tuple(
         make_chain(scene.public, numeric, bins, streams.numpy("direction", number, chain), covered=covered)
@@ -74,4 +75,4 @@ def crafted(scene: ServerScene, streams: Streams, chains: int, covered: float, n
     )
     # The same in every round: a row has the same slope in all of them.
     tag = make_tag(scene, streams.numpy("tag"))
-    return place.craft(scene, own, tag)
+    return windows.craft(scene, own, tag) if second >= FEWEST else halfspaces.craft(scene, own, tag)

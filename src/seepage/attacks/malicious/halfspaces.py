@@ -11,15 +11,13 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from seepage.attacks.malicious.chains import Chain
 from seepage.attacks.malicious.features import Features, plain_features
 from seepage.attacks.malicious.head import Tag, finish
 from seepage.attacks.malicious.layers import dense_layers
-from seepage.attacks.malicious.trap import Trap, single
+from seepage.attacks.malicious.trap import Sums, Trap, single
 from seepage.models import Parameters
 from seepage.observation.servers import ServerScene
 
@@ -59,7 +57,7 @@ def craft(scene: ServerScene, chains: tuple[Chain, ...], tag: Tag | None) -> Tra
     )
 
 
-def _differences(name: str, chains: tuple[Chain, ...], features: Features) -> Callable[[Parameters], tuple[np.ndarray, np.ndarray]]:
+def _differences(name: str, chains: tuple[Chain, ...], features: Features) -> Sums:
     def sums(update: Parameters) -> tuple[np.ndarray, np.ndarray]:
         slopes = update[f"{name}.bias"].numpy()[:, None] / OUT
         whole = np.concatenate([slopes, update[f"{name}.weight"].numpy() / OUT - slopes * features.origin], axis=1)

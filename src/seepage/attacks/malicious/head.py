@@ -38,7 +38,7 @@ def make_tag(scene: ServerScene, generator: np.random.Generator) -> Tag | None:
     if scene.exchange.protocol == "fedavg":
         return None
     public, numeric = scene.public, scene.space.layout.numeric
-    direction = generator.normal(size=public.shape[1])
+    direction: np.ndarray = generator.normal(size=(public.shape[1],))
     most = np.abs(public[:, :numeric] - public[:, :numeric].mean(0)).max(0)
     direction[:numeric] *= 2 / np.where(most > 1e-9, most, 1.0)
     values = public @ direction

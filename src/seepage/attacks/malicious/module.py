@@ -84,7 +84,8 @@ class OpenBins(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         inside = (self.cuts(x).detach().abs() <= 1).to(x.dtype)
         level = (inside * self.inner(x)).sum(-1, keepdim=True) + self.tag(x).detach()
-        return level * self.moves + self.bias
+        outputs: Tensor = level * self.moves + self.bias
+        return outputs
 
 
 def _crafted(scene: ServerScene, chains: tuple[Chain, ...], tag: Tag | None) -> Trap:

@@ -9,7 +9,6 @@ import numpy as np
 from seepage.attacks.malicious.features import Features
 from seepage.observation import Space
 
-
 CELL = 6e-8  # of single precision
 
 
@@ -96,8 +95,8 @@ def _of_cells(made: np.ndarray, slopes: np.ndarray, features: Features) -> np.nd
     starts = np.concatenate([[0.0], np.abs(features.origin), np.abs(features.heights)])
     size = 0.5 + np.abs(made) + starts
     size[:, 0], size[:, 1 + features.numeric : 1 + len(features.origin)] = 0.0, 0.0
-    return CELL * size * np.abs(slopes)[:, None]
+    return np.asarray(CELL * size * np.abs(slopes)[:, None])
 
 
 def _of_slope(made: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    return np.abs(made) * errors[:, :1]
+    return np.asarray(np.abs(made) * errors[:, :1])

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from seepage.attacks.malicious.few_rows import few_rows
 from seepage.attacks.malicious.one_row import Found, one_row
 from seepage.attacks.malicious.slopes import KnownSlopes
 from seepage.attacks.malicious.trap import Trap
-from seepage.attacks.malicious.few_rows import few_rows
 from seepage.observation import Space
 
 PASSES = 400
@@ -52,7 +52,8 @@ class Ledger:
         # What is left of a row after it was taken out looks like the row, with a tiny slope.
         seen = np.abs(np.concatenate([each[:, 0] for each in self.sums]))
         self.least = LEAST * float(np.median(seen[seen > 0])) if seen.any() else 0.0
-        self.rounding = [each.copy() for each in self.errors]  # of the sums alone, without that of rows that were taken out
+        # Of the sums alone, without what rows that were taken out carry along.
+        self.rounding = [each.copy() for each in self.errors]
         self._known: dict[bytes, list[np.ndarray]] = {}
 
     def take(self, number: int, found: Found) -> int:
@@ -82,7 +83,7 @@ class Ledger:
     def _settled(self, found: Found) -> tuple[Found, np.ndarray]:
         """Rows with slopes that a row can have, and how many equal rows of each label they stand for."""
         if self.known is None:
-            right = np.abs(found.slopes) > self.least
+            right = np.asarray(np.abs(found.slopes) > self.least)
             return found.only(right), np.ones((int(right.sum()), 1), dtype=np.int64)
         if not len(found.rows):
             return found, np.zeros((0, self.known.classes), dtype=np.int64)

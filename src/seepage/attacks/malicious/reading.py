@@ -16,7 +16,6 @@ from seepage.attacks.malicious.trap import Trap
 from seepage.observation import Claim
 from seepage.observation.servers import Answer, ServerScene
 
-
 Read = tuple[np.ndarray, np.ndarray, np.ndarray]  # rows, which are proven, labels
 
 
@@ -44,7 +43,8 @@ def _group(scene: ServerScene, group: Sequence[tuple[Trap, Answer]], *, one_step
     counts = ledger.counts.sum(1)
     labels = _signs(ledger.slopes, scene)
     if ledger.known is not None:
-        labels = np.concatenate([np.repeat(np.arange(len(each)), each) for each in ledger.counts] or [np.zeros(0)])
+        told = [np.repeat(np.arange(len(each)), each) for each in ledger.counts]
+        labels = np.concatenate(told).astype(np.float64) if told else np.zeros(0)
     return np.repeat(ledger.rows, counts, axis=0), np.repeat(proven(ledger), counts), labels
 
 

@@ -13,7 +13,7 @@ from seepage.attacks.malicious.features import Features
 from seepage.models import Learner, Parameters
 from seepage.observation import Exchange
 
-
+Sums = Callable[[Parameters], tuple[np.ndarray, np.ndarray]]
 SPACING = 6e-8  # of single precision
 
 
@@ -36,7 +36,7 @@ class Trap:
     parameters: Parameters
     chains: tuple[Chain, ...]
     features: Features
-    sums: Callable[[Parameters], tuple[np.ndarray, np.ndarray]]
+    sums: Sums
     rounding: float
     steady: bool = False
     tagged: bool = True

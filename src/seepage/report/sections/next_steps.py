@@ -123,8 +123,8 @@ def _found(summary: Summary, level: Level) -> list[Step]:
         ]
     if isinstance(summary, ServersSummary):
         return [
-            Step("Do not let a client train on weights that it did not check: names and shapes first, then statistics."),
-            Step("Add many clients up before anybody sees an update (secure aggregation), or add noise that is private."),
+            Step("Let no client train on weights that it did not check: names and shapes first, then statistics."),
+            Step("Add many clients up before anybody sees an update (secure aggregation), or add private noise."),
             Step("See what a server that follows the protocol reads.", "seepage audit"),
         ]
     if isinstance(summary, PropertySummary):

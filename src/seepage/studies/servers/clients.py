@@ -11,12 +11,14 @@ from torch import Tensor
 from seepage._core import Streams
 from seepage.attacks.malicious import Trap
 from seepage.data import Encoder, Splits, Statistics, Table
+from seepage.data.source import Source
 from seepage.defenses import Undefended
 from seepage.federation import FedAvg, FedSGD
 from seepage.federation.space import space_of
 from seepage.models import Learner, fitting_threads
 from seepage.observation import Exchange, Knowledge
 from seepage.observation.servers import Answer, ServerScene
+from seepage.studies.parts import make_parts
 from seepage.studies.servers.settings import ServersSettings
 
 
@@ -89,8 +91,8 @@ class Setting:
         """What the server knows."""
         known = space_of(self.encoder, self.statistics, Knowledge(labels=False, ranges=True, statistics=True))
         # To the last digit, as the server handed them out: numbers of six digits need it.
-        exact = {name: torch.from_numpy(getattr(self.statistics, name)).double() for name in ("shift", "scale")}
-        space = replace(known, **exact)
+        shift, scale = (torch.from_numpy(each).double() for each in (self.statistics.shift, self.statistics.scale))
+        space = replace(known, shift=shift, scale=scale)
         return ServerScene(
             learner=self.learner,
             space=space,
@@ -117,13 +119,11 @@ class Setting:
         return Table(schema, numbers, codes, drawn.target)
 
 
-def prepared(source: object, settings: ServersSettings, model: str, protocol: str, rows: int) -> Setting:
+def prepared(source: Source, settings: ServersSettings, model: str, protocol: str, rows: int) -> Setting:
     """The table split, the agreed model, and how rows are encoded: with the training part's statistics."""
-    from seepage.studies.parts import make_parts
-
     streams = Streams(settings.seed)
-    splits = source.split(streams.numpy("split"))  # type: ignore[attr-defined]
-    encoder, learner = make_parts(source, settings, model, study="servers", seed=streams.integer("parameters"))  # type: ignore[arg-type]
+    splits = source.split(streams.numpy("split"))
+    encoder, learner = make_parts(source, settings, model, study="servers", seed=streams.integer("parameters"))
     return Setting(
         splits=splits,
         encoder=encoder,

@@ -63,9 +63,7 @@ class ServersSettings(Settings):
         int, Field(ge=10, le=MOST), Option(help="Rows that the server makes up from it.", group=ATTACKS)
     ] = 1000
     model_options: ModelOptions = Field(default_factory=dict)
-    local_batch: Annotated[
-        int, Field(ge=1, le=MOST), Option(help="fedavg: rows of a local step.", group=LEARNING)
-    ] = 32
+    local_batch: Annotated[int, Field(ge=1, le=MOST), Option(help="fedavg: rows of a local step.", group=LEARNING)] = 32
     local_epochs: Annotated[
         int, Field(ge=1, le=MOST), Option(help="fedavg: passes over the rows before sending.", group=LEARNING)
     ] = 1

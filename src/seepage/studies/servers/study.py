@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from typing import Any
 
 from seepage._core import InputError
 from seepage.data.request import Request
@@ -48,7 +47,7 @@ class ServersStudy:
     def needs(self, settings: ServersSettings, choice: ServersChoice) -> list[ServersChoice]:
         return []
 
-    def matters(self, settings: ServersSettings, choice: ServersChoice) -> dict[str, Any]:
+    def matters(self, settings: ServersSettings, choice: ServersChoice) -> dict[str, object]:
         # Which rounds there are decides where attacks of one round are run.
         kept = settings.model_dump(mode="json", exclude={"protocols", "models", "batch_sizes", "rounds"})
         return kept | {"one_round": choice.rounds == min(settings.rounds)}
@@ -101,7 +100,7 @@ class ServersStudy:
     def not_tested(self, every: Sequence[ServersSettings]) -> list[str]:
         sentences = [
             "A server that follows the protocol: `seepage audit` tests it.",
-            "Clients that check the weights and refuse to train; what their checks would say stands beside each attack.",
+            "Clients that check weights and refuse to train; what their checks would say stands beside each attack.",
             "Secure aggregation, defences on updates, and servers that work together with clients.",
             "Stronger attacks than the ones listed. A low number here is not a proof of privacy.",
         ]
