@@ -61,10 +61,15 @@ class Codes:
         return read_rows(scene, traps[:1], answers[:1])
 
 
+def room_for_cuts(scene: ServerScene) -> int:
+    """Neurons for cuts: of the second layer where there are enough, else of the first."""
+    second = windows.room(scene)
+    return second if second >= FEWEST else halfspaces.room(scene)
+
+
 def crafted(scene: ServerScene, streams: Streams, chains: int, covered: float, number: int) -> Trap:
     """A model with bins in the second layer where there is room, else in the first."""
-    second = windows.room(scene)
-    room = second if second >= FEWEST else halfspaces.room(scene)
+    second, room = windows.room(scene), room_for_cuts(scene)
     bins = room // chains - 1
     if bins < 2:
         raise NotApplicable(f"The model has room for {room} cuts; {chains} chains need at least 3 each.")
