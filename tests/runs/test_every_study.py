@@ -78,9 +78,17 @@ PLANS: dict[str, dict[str, Any]] = {
         "predictions": 1,
         "runs": 2,
     },
+    "servers": {
+        "models": ["mlp:width=80:activation=relu:norm=none"],
+        "batch_sizes": [4, 6],
+        "attacks": ["codes", "module"],
+        "trials": 2,
+        "public_rows": 40,
+    },
     "updates": {"attacks": ["inverting_gradients:steps=2"], "simulations": 2, "grid": {"seed": [0, 1]}},
 }
-JUDGED = {study: ["--max-emr", "1"] for study in ("rows", "vertical", "updates")} | {"property": ["--max-gain", "1"]}
+JUDGED = {study: ["--max-emr", "1"] for study in ("rows", "vertical", "updates", "servers")}
+JUDGED["property"] = ["--max-gain", "1"]
 JUDGED["training"] = JUDGED["parties"] = JUDGED["property"]
 
 
