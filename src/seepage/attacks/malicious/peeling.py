@@ -83,8 +83,8 @@ class Ledger:
     def _settled(self, found: Found) -> tuple[Found, np.ndarray]:
         """Rows with slopes that a row can have, and how many equal rows of each label they stand for."""
         if self.known is None:
-            right = np.asarray(np.abs(found.slopes) > self.least)
-            return found.only(right), np.ones((int(right.sum()), 1), dtype=np.int64)
+            large: np.ndarray = np.asarray(np.abs(found.slopes) > self.least)
+            return found.only(large), np.ones((int(large.sum()), 1), dtype=np.int64)
         if not len(found.rows):
             return found, np.zeros((0, self.known.classes), dtype=np.int64)
         slopes, counts = self.known.settled(found.rows, found.slopes, found.errors[:, 0])
