@@ -88,7 +88,7 @@ class Ledger:
         if not len(found.rows):
             return found, np.zeros((0, self.known.classes), dtype=np.int64)
         slopes, counts = self.known.settled(found.rows, found.slopes, found.errors[:, 0])
-        right = counts.any(1)
+        right: np.ndarray = np.asarray(counts.any(1))
         ratio = np.minimum(1.0, SURE / (found.errors[:, :1] + 1e-15))
         # Settled cells carry the slope's error alone, and that is gone now.
         exact = replace(found, slopes=slopes, errors=np.where(found.settled, ratio, 1.0) * found.errors)
