@@ -20,6 +20,7 @@ class Features:
         unit: (width,) the input of a 1 above that of a 0 for a category; 1 for a number.
         numeric: how many inputs are numbers.
         columns, heights: (ramps,) which number each ramp is of, and where it begins.
+        usual: (numeric,) the value that most public rows have in a number; NaN where there is none.
     """
 
     origin: np.ndarray
@@ -27,6 +28,7 @@ class Features:
     numeric: int
     columns: np.ndarray
     heights: np.ndarray
+    usual: np.ndarray
 
     def of(self, rows: np.ndarray) -> np.ndarray:
         """(rows, 1 + width + ramps)."""
@@ -45,7 +47,7 @@ def plain_features(space: Space, public: np.ndarray) -> Features:
     none = np.zeros(0)
     origin, unit = _ends(space, public)
     origin[: space.layout.numeric] = 0.0
-    return Features(origin, unit, space.layout.numeric, none.astype(np.int64), none)
+    return Features(origin, unit, space.layout.numeric, none.astype(np.int64), none, _usual(space, public))
 
 
 def ramped_features(space: Space, public: np.ndarray) -> Features:
@@ -57,7 +59,8 @@ def ramped_features(space: Space, public: np.ndarray) -> Features:
         found = _heights(space, public, column)
         columns += [column] * len(found)
         heights += list(found)
-    return Features(origin, unit, space.layout.numeric, np.array(columns, dtype=np.int64), np.array(heights))
+    places = np.array(columns, dtype=np.int64)
+    return Features(origin, unit, space.layout.numeric, places, np.array(heights), _usual(space, public))
 
 
 def _ends(space: Space, public: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -73,6 +76,13 @@ def _ends(space: Space, public: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         # Not at the lowest value itself: a number there would be read as nothing.
         origin[:numeric] = low - 0.05 * reach
     return origin, unit
+
+
+def _usual(space: Space, public: np.ndarray) -> np.ndarray:
+    """(numeric,) the value of more than half of the public rows; NaN if no value is so frequent."""
+    middle = np.median(public[:, : space.layout.numeric], axis=0)
+    share = (np.abs(public[:, : space.layout.numeric] - middle) < 1e-9).mean(0) if len(middle) else np.zeros(0)
+    return np.where(share > 0.5, middle, np.nan)
 
 
 def _heights(space: Space, public: np.ndarray, column: int) -> np.ndarray:

@@ -77,7 +77,7 @@ def _checked(
     """The rows if together they make up everything in the bin."""
     numeric = slice(0, space.layout.numeric)
     slack = 5 * error[1:][numeric] / np.abs(slopes).min()
-    rows[:, numeric], settled = whole_numbers(rows[:, numeric], np.tile(slack, (len(rows), 1)), space)
+    rows[:, numeric], settled = whole_numbers(rows[:, numeric], np.tile(slack, (len(rows), 1)), space, features.usual)
     made = features.of(rows)
     if (np.abs(slopes @ made - sums) > 5 * error + np.abs(made).sum(0) * 3 * error[0] + 1e-12).any():
         return None

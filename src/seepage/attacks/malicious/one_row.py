@@ -10,6 +10,7 @@ from seepage.attacks.malicious.features import Features
 from seepage.observation import Space
 
 CELL = 6e-8  # of single precision
+CLOSE = 1e-3  # deviations within which a number may be taken for the usual one
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ def one_row(sums: np.ndarray, errors: np.ndarray, bins: np.ndarray, features: Fe
         right &= (one | zero).all(1) & (one.sum(1) <= 1) & (one.any(1) | (not layout.embedded)) & (near < 0.2).all(1)
         rows[:, block] = features.origin[block] + one * features.unit[block]
     numeric = slice(0, layout.numeric)
-    rows[:, numeric], settled = whole_numbers(rows[:, numeric], 3 * slack[:, numeric], space)
+    rows[:, numeric], settled = whole_numbers(rows[:, numeric], 3 * slack[:, numeric], space, features.usual)
     made = features.of(rows)
     own = carried(made, slopes, errors[bins], settled, features)
     allowed = 4 * errors[bins] + _of_slope(made, errors[bins]) + 3 * _of_cells(made, slopes, features)
@@ -65,8 +66,13 @@ def one_row(sums: np.ndarray, errors: np.ndarray, bins: np.ndarray, features: Fe
     return Found(rows, slopes, bins, *own).only(right)
 
 
-def whole_numbers(numbers: np.ndarray, slack: np.ndarray, space: Space) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers with those that are whole made whole, where the error leaves one choice; and which are settled so."""
+def whole_numbers(
+    numbers: np.ndarray, slack: np.ndarray, space: Space, usual: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers with those that are whole made whole, where the error leaves one choice; and which are settled so.
+
+    Where it leaves several, and one is the value that most rows have, it is that.
+    """
     settled = np.zeros(numbers.shape, dtype=bool)
     if space.integers is None or space.scale is None or space.shift is None:
         return numbers, settled
@@ -74,7 +80,9 @@ def whole_numbers(numbers: np.ndarray, slack: np.ndarray, space: Space) -> tuple
     scale, shift = space.scale[:count].double().numpy(), space.shift[:count].double().numpy()
     raw = numbers * scale + shift
     settled = (slack * scale < 0.3) & space.integers.numpy()
-    return np.where(settled, (np.round(raw) - shift) / scale, numbers), settled
+    whole = np.where(settled, (np.round(raw) - shift) / scale, numbers)
+    common = ~settled & (np.abs(numbers - usual) <= np.minimum(slack, CLOSE)) & space.integers.numpy()
+    return np.where(common, usual, whole), settled | common
 
 
 def carried(

@@ -13,6 +13,8 @@ from scipy.sparse.linalg import lsqr
 from seepage.attacks.malicious.peeling import Ledger
 
 SWEEPS = 2
+OUTLYING = 30.0  # times its rounding
+FINE = 2000.0  # whole numbers in a deviation
 FARTHEST = 3.0  # steps of a whole number that one may be moved by: more is no rounding
 
 
@@ -61,6 +63,8 @@ def _solved(
 ) -> np.ndarray:
     """(rows,) what to add to a number of each row."""
     weight = 1 / (sizes + 1e-12)
+    # A bin that is far off has a row in it that was misread: it must not move the others.
+    weight = weight / np.sqrt(1 + (left * weight / OUTLYING) ** 2)
     matrix = csr_matrix((ledger.slopes[rows] * weight[bins], (bins, rows)), shape=(len(left), len(ledger.rows)))
     change = np.asarray(lsqr(matrix, left * weight, damp=1e-3 * float(weight.min()), iter_lim=400)[0])
     space = ledger.space
@@ -69,7 +73,11 @@ def _solved(
     scale, shift = float(space.scale[column]), float(space.shift[column])
     raw = ledger.rows[:, column] * scale + shift
     steps = np.where(np.abs(change * scale) <= FARTHEST, change * scale, 0.0)
-    return np.asarray((np.round(raw + steps) - raw) / scale)
+    usual = ledger.traps[0].features.usual[column] * scale + shift
+    moved = np.round(raw + steps)
+    # Where one step is less than rounding may be, a value next to the one that most rows have is that one.
+    nearly = (np.abs(moved - usual) <= FARTHEST) & (scale > FINE)
+    return np.asarray((np.where(nearly, np.round(usual), moved) - raw) / scale)
 
 
 def _put_back(ledger: Ledger, moved: np.ndarray) -> None:
