@@ -45,7 +45,8 @@ def test_training_raises_no_alarm(model: MLP | ResNet) -> None:
 
 
 @pytest.mark.parametrize(
-    ("attack", "check"), [(Bins(), "copies"), (Codes(), "scale"), (Module(), "shapes"), (Disguised(), "copies")]
+    ("attack", "check"),
+    [(Bins(), "copies"), (Codes(), "scale"), (Module(), "shapes"), (Disguised(share=0.4), "echoes")],
 )
 def test_weights_of_a_cheating_server_are_found_by_a_sentence(attack: ServerAttack, check: str) -> None:
     sent = attack.prepare(scene(), Streams(0))[0].parameters

@@ -449,8 +449,13 @@ def a_servers_cell(**changes: object) -> ServersCell:
 
 def servers_records(cell: ServersCell, exact: float, *, noticed: float = 1.0, clients: int = 3) -> list[Record]:
     """Several clients of an attack."""
-    values = {(ATTACK, "exact"): exact, (ATTACK, "emr"): exact, (ATTACK, "certified"): 0.9 * exact}
-    values |= {(ATTACK, "certified_wrong"): 0.0, ("guess", "exact"): 0.0, ("client", "noticed"): noticed}
+    values = {(ATTACK, "exact"): exact, (ATTACK, "emr"): exact, (ATTACK, "gain"): exact}
+    values |= {
+        (ATTACK, "certified"): 0.9 * exact,
+        (ATTACK, "certified_wrong"): 0.0,
+        ("guess", "exact"): 0.0,
+        ("client", "noticed"): noticed,
+    }
     values |= {("client", name): noticed if name == "copies" else 0.0 for name in CHECKS}
     return [
         Record(

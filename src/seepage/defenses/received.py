@@ -21,7 +21,9 @@ from seepage._core import InputError
 from seepage.models import Learner, Parameters
 
 ALIKE = 0.999  # cosine of two neurons that look the same way
+SAME = 0.9999  # correlation of what two neurons say of the client's rows
 MOST_NEURONS = 2000  # of a layer that are compared with each other
+FEWEST_ROWS = 20  # on which neurons are compared
 SENTENCES = {
     "shapes": "The model is not the agreed one: {detail}.",
     "copies": "{value:.0%} of the neurons of a layer are copies of another one's direction (training: {limit:.0%}).",
@@ -30,6 +32,7 @@ SENTENCES = {
     "scale": "A layer is 10 to the {value:.1f} larger or smaller than weights are drawn (training: {limit:.1f}).",
     "biases": "A bias is {value:.0f} times its neuron's weights (training: {limit:.0f}).",
     "jump": "Since the last round a layer moved by {value:.0%} of its size (training: {limit:.0%}).",
+    "echoes": "{value:.0%} of the neurons of a layer say the same of your rows as another (training: {limit:.0%}).",
     "alone": "{value:.0%} of your rows stand alone in a neuron or between two (training: {limit:.0%}).",
 }
 
@@ -104,7 +107,7 @@ def measured(
     if before is not None:
         found["jump"] = max((_moved(parameters[f"{n}.weight"], before[f"{n}.weight"]) for n in layers), default=0.0)
     if rows is not None and len(rows):
-        found["alone"] = _alone(learner, parameters, rows, list(layers)[:-1])
+        found |= _on_rows(learner, parameters, rows, list(layers)[:-1])
     return found
 
 
@@ -156,8 +159,8 @@ def _moved(now: Tensor, before: Tensor) -> float:
     return float((now.double() - before.double()).norm()) / (size or 1e-30)
 
 
-def _alone(learner: Learner, parameters: Parameters, rows: Tensor, hidden: list[str]) -> float:
-    """The share of rows that are the only ones in a neuron, or between two neurons that fire for nearly the same."""
+def _on_rows(learner: Learner, parameters: Parameters, rows: Tensor, hidden: list[str]) -> dict[str, float]:
+    """What the neurons of hidden layers say of the client's own rows."""
     seen: dict[str, Tensor] = {}
     hooks = [
         learner.module.get_submodule(name).register_forward_hook(
@@ -171,7 +174,22 @@ def _alone(learner: Learner, parameters: Parameters, rows: Tensor, hidden: list[
     finally:
         for hook in hooks:
             hook.remove()
-    return max((_share_alone((each > 0).numpy()) for each in seen.values()), default=0.0)
+    return {
+        "echoes": max((_share_echoing(each.double().numpy()) for each in seen.values()), default=0.0),
+        "alone": max((_share_alone((each > 0).numpy()) for each in seen.values()), default=0.0),
+    }
+
+
+def _share_echoing(outputs: np.ndarray) -> float:
+    """The share of neurons that are a line of another one on these rows: weights may hide that, rows do not."""
+    if len(outputs) < FEWEST_ROWS:
+        return 0.0
+    centred = outputs[:, :MOST_NEURONS] - outputs[:, :MOST_NEURONS].mean(0)
+    sizes = np.linalg.norm(centred, axis=0)
+    live = centred[:, sizes > 1e-30] / sizes[sizes > 1e-30]
+    if live.shape[1] < 4:
+        return 0.0
+    return float(((np.abs(live.T @ live) > SAME).sum(1) > 1).mean())
 
 
 def _share_alone(fires: np.ndarray) -> float:

@@ -14,13 +14,13 @@ from seepage.results.trials import Trials
 
 GUESS, CLIENT = "guess", "client"  # sources of numbers, beside the attack
 # The checks of a client, by name (``defenses/received.py``).
-CHECKS = ("shapes", "copies", "zeros", "sizes", "scale", "biases", "jump", "alone")
+CHECKS = ("shapes", "copies", "zeros", "sizes", "scale", "biases", "jump", "echoes", "alone")
 STRONGEST = (("cuts", "module"), ("codes",))  # what a gate asks for
 
 
 class ServersResult(Result):
     """One attack of a server that cheats, on one protocol, model, number of rows and of rounds. A trial is a client
-    with other rows. ``metrics`` holds ``exact`` (share of the rows read to the last digit), ``emr`` (nearly),
+    with other rows. ``metrics`` holds ``exact`` (share of the rows read to the last digit), ``emr`` (nearly), ``gain`` (nearly, beyond a guess),
     ``certified`` (proven by the attack), ``certified_wrong`` (proven rows that are none, a count), ``guess`` (exact
     rows of a guess), ``noticed`` (share of clients whose checks raise an alarm) and ``noticed_...`` by the check."""
 
@@ -74,7 +74,7 @@ class ServersSummary(Summary):
 
 def servers_result(trials: Trials) -> ServersResult:
     """The numbers of one attack over its clients."""
-    sources = {name: (ATTACK, name) for name in ("exact", "emr", "certified", "certified_wrong")}
+    sources = {name: (ATTACK, name) for name in ("exact", "emr", "gain", "certified", "certified_wrong")}
     sources |= {"guess": (GUESS, "exact"), "noticed": (CLIENT, "noticed")}
     sources |= {f"noticed_{name}": (CLIENT, name) for name in CHECKS}
     metrics = {
@@ -83,5 +83,5 @@ def servers_result(trials: Trials) -> ServersResult:
     return ServersResult.model_validate(
         coordinates(trials.cell)
         | envelope(trials)
-        | {"metrics": metrics, "judged": {"exact": metrics["exact"], "emr": metrics["emr"]}}
+        | {"metrics": metrics, "judged": {name: metrics[name] for name in ("exact", "emr", "gain")}}
     )

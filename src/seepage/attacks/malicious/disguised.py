@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from seepage._core import InputError, NotApplicable, Streams
-from seepage.attacks.malicious.chains import make_chain
+from seepage.attacks.malicious.chains import Chain, make_chain
 from seepage.attacks.malicious.features import plain_features
 from seepage.attacks.malicious.layers import dense_layers
 from seepage.attacks.malicious.reading import read_rows
 from seepage.attacks.malicious.trap import Trap, single
+from seepage.data import Layout
 from seepage.models import Parameters
 from seepage.observation import Claim
 from seepage.observation.servers import Answer, ServerScene
@@ -22,7 +23,7 @@ UNEVEN = (0.8, 1.25)  # sizes of the cuts' weights beside the others'
 
 @dataclass(frozen=True, kw_only=True)
 class Disguised:
-    """As :class:`Bins`, but only a share of the neurons cut; sizes and all other weights are as they were drawn.
+    """As :class:`Bins`, but only a share of the neurons cut; sizes, biases and directions are as they were drawn.
 
     The fewer neurons cut, the less is seen, and the less is read.
 
@@ -41,9 +42,8 @@ class Disguised:
 
     several_rounds = False
     notices = (
-        "Some neurons of the first layer have the same direction and the same way out; all others are as training "
-        "makes them.",
-        "Sizes and zeros tell nothing; counting on the client's own rows does, where many cuts are used.",
+        "Weights tell nothing: sizes, biases and directions are as training makes them.",
+        "On the client's own rows some neurons say the same, up to a constant; they have the same way out.",
     )
 
     def __post_init__(self) -> None:
@@ -54,6 +54,8 @@ class Disguised:
         """One model: the one that is agreed, with some neurons exchanged."""
         dense = dense_layers(scene.learner)
         cuts = int(self.share * dense.widths[1])
+        if not scene.space.layout.sizes or scene.space.standardised:
+            raise NotApplicable("Cuts are hidden in the weights of one-hot categories, which this model does not have.")
         if cuts < 3:
             raise NotApplicable(f"{self.share:.0%} of {dense.widths[1]} neurons are {cuts}; bins need at least 3.")
         generator = streams.numpy("direction")
@@ -62,12 +64,13 @@ class Disguised:
         first, second = dense.names[:2]
         weight, bias, out = own[f"{first}.weight"], own[f"{first}.bias"], own[f"{second}.weight"]
         chosen = generator.permutation(dense.widths[1])[:cuts]
-        size = float(np.median(np.linalg.norm(weight, axis=1))) / float(np.linalg.norm(chain.direction))
-        sizes = size * generator.uniform(*UNEVEN, cuts)
-        # Not as far out as in other attacks: a large bias would be seen.
-        ends = np.quantile(scene.public @ chain.direction, (0.0, 1.0))
-        weight[chosen] = sizes[:, None] * chain.direction
-        bias[chosen] = -sizes * np.clip(chain.cuts, ends[0] - 1, ends[1] + 1)
+        size = float(np.median(np.linalg.norm(weight, axis=1)))
+        hidden = _hidden(chain, scene.space.layout, generator)
+        sizes = size * generator.uniform(*UNEVEN, cuts) / np.linalg.norm(hidden, axis=1)
+        # Each block of categories adds up to 1, so a bias may stand in the weights of the categories.
+        blocks = len(scene.space.layout.sizes)
+        weight[chosen] = sizes[:, None] * hidden
+        weight[chosen, scene.space.layout.numeric :] -= (bias[chosen] / blocks)[:, None]
         out[:, chosen] = out[:, chosen[:1]]
         features = plain_features(scene.space, scene.public)
 
@@ -91,3 +94,18 @@ class Disguised:
     def read(self, scene: ServerScene, traps: Sequence[Trap], answers: Sequence[Answer]) -> Claim:
         """Rows that are alone in their bins."""
         return read_rows(scene, traps[:1], answers[:1])
+
+
+def _hidden(chain: Chain, layout: Layout, generator: np.random.Generator) -> np.ndarray:
+    """(cuts, width) neurons that cut without a bias, each with another direction.
+
+    What is added to all categories of one column and taken off those of another changes nothing for a row.
+    """
+    ends = np.where(np.isfinite(chain.cuts), chain.cuts, 0.0)
+    neurons = np.tile(chain.direction, (len(ends), 1))
+    spread = float(np.abs(chain.direction).mean()) + float(np.abs(ends[1:-1]).max(initial=0.0)) / len(layout.sizes)
+    noise = 2 * spread * generator.normal(size=(len(ends), len(layout.sizes)))
+    noise -= noise.mean(1, keepdims=True)
+    for number, block in enumerate(layout.blocks):
+        neurons[:, block] += (noise[:, number] - np.clip(ends, ends[1], ends[-2]) / len(layout.sizes))[:, None]
+    return neurons

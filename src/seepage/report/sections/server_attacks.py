@@ -22,6 +22,7 @@ CHECKS = {
     "scale": "a layer far from the size of drawn weights",
     "biases": "biases that are large beside their weights",
     "jump": "a jump since the round before",
+    "echoes": "neurons that say the same of own rows",
     "alone": "own rows that stand alone in a neuron",
 }
 

@@ -107,6 +107,8 @@ def _record(
     if claim.rows is not None:
         values = _scores(setting, client, claim) | noticed
         values |= _guessed(client, reference, streams.numpy("guess", number))
+        read, guess = (values[Measure(source, ALL_COLUMNS, "emr")] for source in (ATTACK, GUESS))
+        values[Measure(ATTACK, ALL_COLUMNS, "gain")] = read - guess
     return Record(
         cell=cell,
         repeat=number,
