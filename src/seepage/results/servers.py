@@ -20,9 +20,10 @@ STRONGEST = (("cuts", "module"), ("codes",))  # what a gate asks for
 
 class ServersResult(Result):
     """One attack of a server that cheats, on one protocol, model, number of rows and of rounds. A trial is a client
-    with other rows. ``metrics`` holds ``exact`` (share of the rows read to the last digit), ``emr`` (nearly), ``gain`` (nearly, beyond a guess),
-    ``certified`` (proven by the attack), ``certified_wrong`` (proven rows that are none, a count), ``guess`` (exact
-    rows of a guess), ``noticed`` (share of clients whose checks raise an alarm) and ``noticed_...`` by the check."""
+    with other rows. ``metrics`` holds ``exact`` (share of the rows read to the last digit), ``emr`` (nearly), ``gain``
+    (nearly, beyond a guess), ``certified`` (proven by the attack), ``certified_wrong`` (proven rows that are none, a
+    count), ``guess`` (exact rows of a guess), ``noticed`` (share of clients whose checks raise an alarm) and
+    ``noticed_...`` by the check."""
 
     protocol: str
     model: str
