@@ -162,9 +162,14 @@ def _moved(now: Tensor, before: Tensor) -> float:
 def _on_rows(learner: Learner, parameters: Parameters, rows: Tensor, hidden: list[str]) -> dict[str, float]:
     """What the neurons of hidden layers say of the client's own rows."""
     seen: dict[str, Tensor] = {}
+
+    def keep(name: str, output: Tensor) -> None:
+        if output.dim() == 2:  # one number of a neuron for a row; tokens of a transformer have several
+            seen[name] = output.detach()
+
     hooks = [
         learner.module.get_submodule(name).register_forward_hook(
-            lambda _module, _inputs, output, name=name: seen.__setitem__(name, output.detach().reshape(len(rows), -1))
+            lambda _module, _inputs, output, name=name: keep(name, output)
         )
         for name in hidden
     ]
