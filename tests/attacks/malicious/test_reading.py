@@ -113,6 +113,6 @@ def test_certificates_are_true_for_malicious_weights() -> None:
 
 @pytest.mark.slow
 def test_none_of_ten_thousand_certificates_is_false() -> None:
-    proofs = np.array([fuzzed(seed) for seed in range(1000, 1600)])
+    proofs = np.array([fuzzed(seed) for seed in range(1000, 2200)])
     assert proofs[:, 0].sum() > 10_000
     assert proofs[:, 1].sum() == 0
