@@ -1,9 +1,10 @@
 """When a row that was read is proven.
 
 A row is proven if its slope is the one that the server computes for that very row and one of two labels, and if it is
-all that is left of its bins: in bins of two chains (or in one, where there is one) everything adds up to rounding: the
-slope, every category, every number and every ramp, together with the other rows that were read there. A combination of other rows would have to agree in the
-slope, a real number that depends on the row, and in all of these at once, and would have to stand between the same cuts.
+all that is left of its bins: in bins of two chains (or in one, where there is one) everything adds up to rounding, the
+slope, every category, every number and every ramp, together with the other rows that were read there. A combination
+of other rows would have to agree in the slope, a real number that depends on the row, and in all of these at once, and
+would have to stand between the same cuts.
 """
 
 from __future__ import annotations
