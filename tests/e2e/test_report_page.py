@@ -23,6 +23,7 @@ PLOTS = {
     "vertical": ["plot-leakage", "plot-defense", "plot-losses"],
     "property": ["plot-granularity"],
     "training": ["plot-quality", "plot-absences", "plot-curves"],
+    "servers": ["plot-servers"],
     "parties": ["plot-parties-columns", "plot-parties-labels"],
     "updates": ["plot-sureness-0"],
     "cohorts": ["plot-cohorts-rows"],

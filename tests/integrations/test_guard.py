@@ -151,6 +151,21 @@ def test_a_model_that_arrived_can_be_looked_at_before_training() -> None:
     assert "looks manipulated" in verdict.reason
 
 
+def test_weights_that_training_does_not_make_are_held_before_training() -> None:
+    start = first_net().state_dict()
+    own = Guard(**options(FEW, action="hold", check_weights=True))
+    assert not own.check_arrived(lambda: start).held
+    assert not own.check_arrived(lambda: trained(start, rows_of(MANY))).held
+    first = next(name for name, value in start.items() if value.dim() == 2)
+    copied = start | {first: start[first][:1].expand_as(start[first]).contiguous()}
+    verdict = own.check_arrived(lambda: copied)
+    assert verdict.held
+    assert "copies" in verdict.objections[0].what
+    assert "copies" not in verdict.reason
+    wider = {name: value for name, value in start.items() if name != first}
+    assert "not the agreed one" in own.check_arrived(lambda: wider).objections[0].what
+
+
 def test_options_are_named_rightly_and_wholly() -> None:
     with pytest.raises(InputError, match=r"max_exat.*max_exact"):
         guard(**options(FEW, max_exat=0.1))

@@ -20,6 +20,7 @@ from seepage.results import (
     PropertyCell,
     Record,
     RowsCell,
+    ServersCell,
     Summary,
     TrainingCell,
     Trials,
@@ -43,6 +44,7 @@ from seepage.results.property import (
 )
 from seepage.results.result import Result
 from seepage.results.rows import Exposure, RowsSummary, Utility, rows_results
+from seepage.results.servers import CHECKS, ServersSummary, servers_result
 from seepage.results.training import MODEL, TrainingSummary, training_result
 from seepage.results.updates import CapturedUpdate, UpdatesSummary, updates_results
 from seepage.results.vertical import Losses, VerticalSummary, vertical_results
@@ -437,6 +439,53 @@ def a_parties_summary(records: Sequence[Record] | None = None, **changes: object
     return PartiesSummary.model_validate(head_of() | own | changes)
 
 
+def a_servers_cell(**changes: object) -> ServersCell:
+    """One attack of a cheating server."""
+    usual: dict[str, object] = {
+        "dataset": "clinic", "protocol": "fedsgd", "model": "mlp", "batch_size": 64, "rounds": 1, "attack": "codes"
+    }  # fmt: skip
+    return ServersCell(**(usual | changes))  # type: ignore[arg-type]
+
+
+def servers_records(cell: ServersCell, exact: float, *, noticed: float = 1.0, clients: int = 3) -> list[Record]:
+    """Several clients of an attack."""
+    values = {(ATTACK, "exact"): exact, (ATTACK, "emr"): exact, (ATTACK, "gain"): exact}
+    values |= {
+        (ATTACK, "certified"): 0.9 * exact,
+        (ATTACK, "certified_wrong"): 0.0,
+        ("guess", "exact"): 0.0,
+        ("client", "noticed"): noticed,
+    }
+    values |= {("client", name): noticed if name == "copies" else 0.0 for name in CHECKS}
+    return [
+        Record(
+            cell=cell, repeat=repeat, rows=cell.batch_size, outcome="ok", seconds=0.5,
+            values={Measure(source, "", metric): value for (source, metric), value in values.items()},
+        )
+        for repeat in range(clients)
+    ]  # fmt: skip
+
+
+def a_servers_summary(records: Sequence[Record] | None = None, **changes: object) -> ServersSummary:
+    """A summary of the study of cheating servers."""
+    usual = [
+        *servers_records(a_servers_cell(attack="bins"), 0.6),
+        *servers_records(a_servers_cell(), 1.0),
+        *servers_records(a_servers_cell(batch_size=512), 0.98),
+        *servers_records(a_servers_cell(batch_size=512, attack="module"), 1.0, noticed=0.0),
+    ]
+    own: dict[str, object] = {
+        "cells": [
+            servers_result(trials).model_copy(update={"strongest": (), "notices": ("It can be seen.",)})
+            for trials in trials_of(usual if records is None else records)
+        ],
+        "command": "seepage audit servers --data clinic",
+        "settings": {"seed": 7},
+        "dataset": a_dataset(task="classification"),
+    }
+    return ServersSummary.model_validate(head_of() | own | changes)
+
+
 def an_updates_cell(**changes: object) -> UpdatesCell:
     """Captured updates of one client."""
     usual: dict[str, object] = {
@@ -493,6 +542,7 @@ def every_study() -> Mapping[str, Summary]:
         "parties": a_parties_summary(),
         "updates": an_updates_summary(),
         "cohorts": a_cohorts_summary(),
+        "servers": a_servers_summary(),
     }
 
 

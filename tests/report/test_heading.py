@@ -14,6 +14,7 @@ TITLES = {
     "vertical": ("Leakage audit of clinic, vertical learning", "6 attacks in 2 settings."),
     "property": ("Property inference on clinic", "160 readings in 4 settings."),
     "training": ("Vertical training of clinic", "12 trainings in 4 settings."),
+    "servers": ("A server that cheats: clinic", "12 attacks in 4 settings."),
     "parties": ("What parties read of each other: clinic", "12 attacks in 4 settings."),
     "cohorts": ("What sums over cohorts give away: clinic", "12 attacks in 4 settings."),
     "updates": ("Leakage audit of the captured updates clinic", "5 attacks in 2 settings."),

@@ -23,6 +23,7 @@ from tests.report.example import (
     a_parties_summary,
     a_property_cell,
     a_property_summary,
+    a_servers_summary,
     a_summary,
     a_training_cell,
     a_training_summary,
@@ -50,6 +51,7 @@ SECTIONS = {
     "outcomes not_tested repeat",
     "training": "training_verdict next_steps parties_read quality ablations absences crossing training_cost curves "
     "threat_model outcomes not_tested repeat",
+    "servers": "servers_verdict next_steps server_attacks threat_model outcomes not_tested repeat",
     "parties": "parties_verdict next_steps party_attacks party_defences threat_model outcomes not_tested repeat",
     "cohorts": "cohorts_verdict next_steps cohort_sums threat_model outcomes not_tested repeat",
     "updates": "untold_verdict next_steps captured sureness threat_model outcomes not_tested repeat",
@@ -219,6 +221,7 @@ EMPTY = {
     "training": a_training_summary([]),
     "parties": a_parties_summary([]),
     "cohorts": a_cohorts_summary([], counted=()),
+    "servers": a_servers_summary([]),
 }
 
 

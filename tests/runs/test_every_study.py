@@ -86,9 +86,17 @@ PLANS: dict[str, dict[str, Any]] = {
         "attacks": ["rows_of_sum:steps=2:restarts=1:start_steps=2:starts=1", "categories_of_sum"],
         "trials": 2,
     },
+    "servers": {
+        "models": ["mlp:width=80:activation=relu:norm=none"],
+        "batch_sizes": [4, 6],
+        "attacks": ["codes", "module"],
+        "trials": 2,
+        "public_rows": 40,
+    },
     "updates": {"attacks": ["inverting_gradients:steps=2"], "simulations": 2, "grid": {"seed": [0, 1]}},
 }
-JUDGED = {study: ["--max-emr", "1"] for study in ("rows", "vertical", "updates")} | {"property": ["--max-gain", "1"]}
+JUDGED = {study: ["--max-emr", "1"] for study in ("rows", "vertical", "updates", "servers")}
+JUDGED["property"] = ["--max-gain", "1"]
 JUDGED["training"] = JUDGED["parties"] = JUDGED["property"]
 JUDGED["cohorts"] = JUDGED["property"]
 
@@ -339,7 +347,7 @@ def test_every_command_works_on_a_stopped_run_and_says_what_is_missing(
 
 def test_a_limit_that_a_study_cannot_judge_is_refused(undisturbed: tuple[str, Path]) -> None:
     study, folder = undisturbed
-    if study in ("rows", "vertical", "updates"):
+    if study in ("rows", "vertical", "updates", "servers"):
         result = CliRunner().invoke(app, ["gate", "--run", str(folder / "whole"), "--max-emr", "0", "--max-gain", "0"])
         assert result.exit_code == 1  # both can be judged, and so few trials show no zero
         assert "above the limits" in result.output

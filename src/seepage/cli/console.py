@@ -172,6 +172,7 @@ _TRIAL = {
     "vertical": ("recovery", "recoveries"),
     "training": ("run",),
     "parties": ("run",),
+    "servers": ("attacked client", "attacked clients"),
     "updates": ("update",),
     "cohorts": ("federation",),
     "property": ("model",),

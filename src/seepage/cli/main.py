@@ -34,8 +34,9 @@ AUDIT = (
     "Train a federation on a table, attack what the server sees, and report how much of the rows it reads back.\n\n"
     "Other studies have commands of their own: `seepage audit property` (what share of the rows has a property), "
     "`seepage audit vertical` (rows read from gradients of aligned batches), `seepage audit parties` (what parties "
-    "with different columns read of each other), `seepage audit updates` (updates that a real federation sent) "
-    "and `seepage audit cohorts` (sums over cohorts of clients)."
+    "with different columns read of each other), `seepage audit updates` (updates that a real federation sent), "
+    "`seepage audit cohorts` (sums over cohorts of clients) and `seepage audit servers` (a server that sends weights "
+    "of its own making)."
 )
 PROPERTY = "Find out how finely the share of rows with a property can be read from a model, an update or a gradient."
 VERTICAL = "Let a server watch the gradients of batches of aligned people, and report whose rows it reads back."
@@ -47,6 +48,10 @@ COHORTS = (
     "Add up clients' updates over cohorts, as secure aggregation does, and report what the sums give away.\n\n"
     "Rows and whose they are, categories, a client that was absent once; and the smallest cohort that hides, predicted "
     "and measured."
+)
+SERVERS = (
+    "Let a server send weights of its own making, and report how many rows it reads back and what clients could notice."
+    "\n\nOne round or several, FedSGD or FedAvg; attacks that do not fit a model say why."
 )
 UPDATES = (
     "Attack updates that a real federation sent (a capture, see `seepage capture make`), without knowing the rows.\n\n"
@@ -63,6 +68,7 @@ audit.command("property", cls=GroupedCommand)(study_command("property", PROPERTY
 audit.command("vertical", cls=GroupedCommand)(study_command("vertical", VERTICAL))
 audit.command("parties", cls=GroupedCommand)(study_command("parties", PARTIES))
 audit.command("cohorts", cls=GroupedCommand)(study_command("cohorts", COHORTS))
+audit.command("servers", cls=GroupedCommand)(study_command("servers", SERVERS))
 audit.command("updates", cls=GroupedCommand)(study_command("updates", UPDATES))
 app.add_typer(audit, name="audit")
 app.command("train", cls=GroupedCommand)(study_command("training", TRAIN))

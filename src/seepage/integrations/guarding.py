@@ -22,6 +22,7 @@ from seepage._core.validation import sentence
 from seepage.captures import CaptureFacts, Tensors
 from seepage.captures.reading import Kind, same_shapes
 from seepage.captures.tensors import as_arrays
+from seepage.integrations.arriving import ArrivedWeights
 from seepage.integrations.judging import Objection, Verdict, by_attack, by_counting, told_of
 from seepage.integrations.looking import OwnUpdates
 from seepage.integrations.recording import Arrays
@@ -58,7 +59,10 @@ class Guard:
             schema.
         settings: further settings of ``seepage audit updates``, such as ``{"labels_known": True}``.
         arrived: looks at a model that arrived, before the client trains, and returns what is wrong with it in a
-            sentence; empty if nothing is. The place of a detector of manipulated models.
+            sentence; empty if nothing is. The place of a detector of one's own.
+        check_weights: look at a model that arrived with the checks of :mod:`seepage.defenses.received`: names and
+            shapes, copied neurons, sizes, a jump since the last round, and, with ``rows``, the client's own rows that
+            stand alone in a neuron.
         logger: of the client.
     """
 
@@ -80,6 +84,7 @@ class Guard:
     public: Any = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     arrived: Callable[[Tensors], str] | None = None
+    check_weights: bool = False
     logger: logging.Logger = field(default_factory=lambda: logging.getLogger("seepage.guard"))
     _said: set[str] = field(default_factory=set, init=False, repr=False)
 
@@ -124,14 +129,15 @@ class Guard:
 
     def check_arrived(self, model: Arrays) -> Verdict:
         """What is to be done about a model that arrived: nothing, as long as nobody looks at it."""
-        if self.arrived is None:
+        looks: list[Callable[[Tensors], str]] = [self.arrived] if self.arrived else []
+        looks += [self._weights] if self.check_weights else []
+        if not looks:
             return Verdict(held=False, objections=(), told=())
-        look, began = self.arrived, time.perf_counter()
+        began = time.perf_counter()
 
         def looked() -> tuple[list[Objection], list[str]]:
-            wrong = look(as_arrays(model(), "The model that arrived"))
-            why = "the model that arrived looks manipulated"
-            return ([Objection(wrong, why)] if wrong else []), []
+            arrived, why = as_arrays(model(), "The model that arrived"), "the model that arrived looks manipulated"
+            return [Objection(wrong, why) for look in looks if (wrong := look(arrived))], []
 
         objections, told = self._tried(looked)
         return self._judged(objections, told, began)
@@ -185,6 +191,10 @@ class Guard:
         level = logging.INFO if self.action == "log" else logging.WARNING
         for each in verdict.objections:
             self.logger.log(level, "Seepage's guard: %s.%s", each.what, " The update is held back." * verdict.held)
+
+    @cached_property
+    def _weights(self) -> ArrivedWeights:
+        return ArrivedWeights(self.own)
 
     @cached_property
     def own(self) -> OwnUpdates:

@@ -132,6 +132,11 @@ class OwnUpdates:
     def _known_to_all(self) -> Table:
         return no_rows(self._columns) if self.public is None else self._table(self.public)
 
+    @property
+    def table_of_rows(self) -> Table | None:
+        """The rows behind the update, if the client gave them."""
+        return None if self.rows is None else self._table(self.rows)
+
     def _table(self, rows: Any) -> Table:
         return table_under(rows() if callable(rows) else rows, self._columns, self._shared)
 

@@ -34,6 +34,12 @@ _NAMES["cohorts"] = {
     "gain": "read beyond chance",
     "certified": "rows proven",
 }
+_NAMES["servers"] = {
+    "exact": "rows read exactly",
+    "emr": "rows read nearly",
+    "certified": "rows proven",
+    "noticed": "clients whose checks raise an alarm",
+}
 _SHARES = {"accuracy", "exact", "emr", "gain"}
 
 

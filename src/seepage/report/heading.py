@@ -14,6 +14,7 @@ _TITLES = {
     "property": "Property inference on {}",
     "training": "Vertical training of {}",
     "parties": "What parties read of each other: {}",
+    "servers": "A server that cheats: {}",
     "updates": "Leakage audit of the captured updates {}",
     "cohorts": "What sums over cohorts give away: {}",
 }

@@ -21,6 +21,7 @@ TRIALS = {
     "property": ("reading", "readings"),
     "parties": ("attack", "attacks"),
     "cohorts": ("attack", "attacks"),
+    "servers": ("attack", "attacks"),
     "training": ("training", "trainings"),
 }
 

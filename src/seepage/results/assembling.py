@@ -13,6 +13,7 @@ from seepage.results.facts import ColumnFacts
 from seepage.results.parties import PartiesSummary, parties_result
 from seepage.results.property import PropertySummary, property_result
 from seepage.results.rows import RowsSummary, rows_results, tally_results
+from seepage.results.servers import ServersSummary, servers_result
 from seepage.results.summary import Summary
 from seepage.results.training import TrainingSummary, training_result
 from seepage.results.trials import Trials
@@ -94,6 +95,10 @@ def _cohorts(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) 
     }
 
 
+def _servers(parts: Sequence[TrialsOf], facts: FactsByKind, revealed: Revealed) -> dict[str, object]:
+    return {"cells": [servers_result(trials) for every, _ in parts for trials in every]}
+
+
 def _repeats_together(parts: Sequence[TrialsOf]) -> Iterator[Trials]:
     """The trials of each cell; repeats are stored apart."""
     for every, _ in parts:
@@ -111,4 +116,5 @@ _FIELDS: dict[type[Summary], Callable[[Sequence[TrialsOf], FactsByKind, Revealed
     PartiesSummary: _parties,
     UpdatesSummary: _updates,
     CohortsSummary: _cohorts,
+    ServersSummary: _servers,
 }

@@ -190,6 +190,24 @@ class CohortsCell:
         return _short(self)
 
 
+@dataclass(frozen=True, kw_only=True, order=True)
+class ServersCell:
+    """Clients that answer to weights of a cheating server, attacked by one attack."""
+
+    study: ClassVar[str] = "servers"
+    dataset: str
+    protocol: str
+    model: str
+    batch_size: int
+    rounds: int
+    attack: str
+    variant: str = ""
+
+    @property
+    def id(self) -> str:
+        return _short(self)
+
+
 AnyCell = (
     RowsCell
     | VerticalCell
@@ -198,6 +216,7 @@ AnyCell = (
     | PartiesCell
     | UpdatesCell
     | CohortsCell
+    | ServersCell
 )  # fmt: skip
 CELLS: dict[str, type[AnyCell]] = {
     "rows": RowsCell,
@@ -207,4 +226,5 @@ CELLS: dict[str, type[AnyCell]] = {
     "parties": PartiesCell,
     "updates": UpdatesCell,
     "cohorts": CohortsCell,
+    "servers": ServersCell,
 }

@@ -15,6 +15,7 @@ from seepage.results.outline import partial_summary
 from seepage.results.parties import PartiesSummary
 from seepage.results.property import PropertySummary
 from seepage.results.rows import RowsSummary
+from seepage.results.servers import ServersSummary
 from seepage.results.store import STORE_VERSION, Run
 from seepage.results.summary import SCHEMA_VERSION, Summary
 from seepage.results.training import TrainingSummary
@@ -29,6 +30,7 @@ SUMMARIES: dict[str, type[Summary]] = {
     "parties": PartiesSummary,
     "updates": UpdatesSummary,
     "cohorts": CohortsSummary,
+    "servers": ServersSummary,
 }
 
 

@@ -1,7 +1,7 @@
 """The result of a run: what ``summary.json`` holds, and what gate, compare, export, serve and report read.
 
 One envelope for all studies (:class:`Summary`, :class:`Result`); the numbers differ, and each study's are in a file of
-their own (``rows.py``, ``vertical.py``, ``property.py``, ``training.py``, ``parties.py``). The page
+their own (``rows.py``, ``vertical.py``, ``property.py``, ``training.py``, ``parties.py``, ``servers.py``). The page
 ``docs/reference/summary.md`` is generated from these classes. ``SCHEMA_VERSION`` rises when a field changes its
 meaning.
 """
@@ -29,6 +29,7 @@ HEADLINE = {
     "parties": ("read", "alone", "gain", "f1"),
     "updates": ("accuracy", "exact", "emr", "certified", "expected"),
     "cohorts": ("read", "guess", "gain", "certified"),
+    "servers": ("exact", "emr", "certified", "noticed"),
 }
 
 

@@ -12,6 +12,7 @@ from seepage.studies.cohorts.settings import CohortsSettings
 from seepage.studies.parties.settings import PartiesSettings
 from seepage.studies.property.settings import PropertySettings
 from seepage.studies.rows.settings import RowsSettings
+from seepage.studies.servers.settings import ServersSettings
 from seepage.studies.training.settings import TrainingSettings
 from seepage.studies.updates.settings import UpdatesSettings
 from seepage.studies.vertical.settings import VerticalSettings
@@ -28,6 +29,7 @@ SETTINGS: Mapping[str, type[Settings]] = {
     "parties": PartiesSettings,
     "updates": UpdatesSettings,
     "cohorts": CohortsSettings,
+    "servers": ServersSettings,
 }
 
 

@@ -8,13 +8,10 @@ from seepage.plans.parts.learning import CRITERIA, OPTIMISERS, SERVERS
 from seepage.plans.parts.models import MODELS
 from seepage.plans.parts.party_attacks import PARTIES
 from seepage.plans.parts.readers import DESIGNS, LOSSES, READERS
+from seepage.plans.parts.server_attacks import SERVER_ATTACKS
 
 PARTS: dict[str, tuple[Part, ...]] = {
-    "attack": (
-        *ATTACKS,
-        *PARTIES,
-        *COHORTS,
-    ),
+    "attack": (*ATTACKS, *PARTIES, *COHORTS, *SERVER_ATTACKS),
     "defence": DEFENSES,
     "model": MODELS,
     "criterion": CRITERIA,

@@ -6,7 +6,7 @@ from seepage.models import FTTransformer, Linear, ResNet, TabNet, small_mlp, tab
 from seepage.models.quadrants import QuadrantNet
 from seepage.plans.part import Part
 
-_BOTH = ("rows", "vertical")
+_BOTH = ("rows", "vertical", "servers")
 _STUDY = "Nilsson et al., Profiling privacy preservation, 2026 (the profiling study)"
 
 MODELS = (

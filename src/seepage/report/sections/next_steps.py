@@ -13,6 +13,7 @@ from seepage.report.section import Section
 from seepage.report.sections.cohorts_verdict import verdict as cohorts_verdict
 from seepage.report.sections.parties_verdict import verdict as parties_verdict
 from seepage.report.sections.property_verdict import verdict as property_verdict
+from seepage.report.sections.servers_verdict import verdict as servers_verdict
 from seepage.report.sections.training_verdict import verdict as training_verdict
 from seepage.report.sections.untold_verdict import untold_verdict
 from seepage.report.sections.verdict import verdict as rows_verdict
@@ -22,6 +23,7 @@ from seepage.results.cohorts import CohortsSummary
 from seepage.results.parties import PartiesSummary
 from seepage.results.property import PropertySummary
 from seepage.results.rows import RowsSummary
+from seepage.results.servers import ServersSummary
 from seepage.results.summary import Summary
 from seepage.results.training import TrainingSummary
 from seepage.results.updates import UpdatesSummary
@@ -64,6 +66,8 @@ def _level(summary: Summary) -> Level:
         return parties_verdict(summary).level
     if isinstance(summary, CohortsSummary):
         return cohorts_verdict(summary).level
+    if isinstance(summary, ServersSummary):
+        return servers_verdict(summary).level
     if isinstance(summary, UpdatesSummary) and (untold := untold_verdict(summary)):
         return untold.level
     assert isinstance(summary, RowsSummary | VerticalSummary | UpdatesSummary)
@@ -123,6 +127,12 @@ def _found(summary: Summary, level: Level) -> list[Step]:
         ]
     if isinstance(summary, CohortsSummary):
         return _larger_cohorts(summary)
+    if isinstance(summary, ServersSummary):
+        return [
+            Step("Let no client train on weights that it did not check: names and shapes first, then statistics."),
+            Step("Add many clients up before anybody sees an update (secure aggregation), or add private noise."),
+            Step("See what a server that follows the protocol reads.", "seepage audit"),
+        ]
     if isinstance(summary, PropertySummary):
         return [
             Step("Do not hand out models whose owners' shares are secret, or balance the rows they are trained on."),
