@@ -32,7 +32,7 @@ def test_every_setting_of_every_study_is_in_the_signature_and_in_help(kind: type
 def test_types_and_defaults_are_for_reading() -> None:
     shown = inspect.signature(seepage.audit).parameters
     assert "FieldInfo" not in str(inspect.signature(seepage.audit))
-    assert str(shown["trials"]) == "trials: int = <rows: 10, vertical: 3>"
+    assert str(shown["trials"]) == "trials: int = <rows: 10, vertical: 3, cohorts: 5, servers: 5>"
     assert shown["batch_sizes"].default == (8,)
     assert "separated by commas" not in (seepage.audit.__doc__ or "")
     assert list(shown)[:2] == ["data", "target"]

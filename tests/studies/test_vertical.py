@@ -114,7 +114,7 @@ def test_the_bn_regulariser_gets_its_statistics_and_rows_are_revealed_on_request
         ({"attack": "fast"}, "The attack 'fast' works in the study rows; this is the study vertical"),
         ({"defense": "fake_gradient"}, "Did you mean 'fake_gradients'"),
         ({"people": 0}, "at least 2"),
-        ({"clients": 3}, "'clients' in the settings belongs to the study rows"),
+        ({"clients": 3}, "'clients' in the settings belongs to the studies rows and cohorts"),
         ({"partition": "iid"}, "belongs to the study rows"),
         ({"attack_points": ["final"]}, "belongs to the study rows"),
         ({"learning_rate": 0.5}, "belongs to a model that trains"),

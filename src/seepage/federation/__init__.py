@@ -4,7 +4,8 @@ from seepage.federation.exposure import FINAL, INITIALIZED, Automatic, Clock, Mi
 from seepage.federation.fedavg import FedAvg
 from seepage.federation.fedsgd import FedSGD
 from seepage.federation.population import Population, make_population
-from seepage.federation.simulation import Clients, FederatedProtocol, simulate
+from seepage.federation.protocol import FederatedProtocol
+from seepage.federation.simulation import Clients, simulate
 from seepage.federation.trace import AttackPoint, Moment, Trace, Truth
 
 __all__ = [

@@ -17,7 +17,8 @@ from seepage.data import Table
 from seepage.federation.fedavg import FedAvg
 from seepage.federation.fedsgd import FedSGD
 from seepage.federation.population import Population
-from seepage.federation.simulation import Clients, Plans, Round
+from seepage.federation.protocol import Plans, Round
+from seepage.federation.simulation import Clients
 from seepage.federation.space import known_space
 from seepage.federation.trace import Truth
 from seepage.models import Parameters, scoped_randomness

@@ -5,73 +5,26 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from seepage._core import InputError, Progress, Streams, silent
+from seepage._core import Progress, Streams, silent
 from seepage.defenses import Defense, Privacy, Undefended
-from seepage.federation.exposure import FINAL, Clock, Schedule, participants
-from seepage.federation.fedsgd import Computation, sum_over
+from seepage.federation.exposure import FINAL, participants
+from seepage.federation.fedsgd import sum_over
 from seepage.federation.population import Population
-from seepage.federation.servers import MEAN, Memory, Server
-from seepage.federation.space import known_space
-from seepage.federation.trace import AttackPoint, Moment, Trace, Truth
+from seepage.federation.protocol import FederatedProtocol, Plans, Round
+from seepage.federation.servers import MEAN, Memory
+from seepage.federation.trace import AttackPoint, Moment, Trace
 from seepage.federation.utility import utility
+from seepage.federation.watching import Watched, attack_point, attacked_rounds
 from seepage.models import Learner, Parameters, fitting_threads, scoped_randomness
 from seepage.models.local_clients import apart
-from seepage.observation import Exchange, Knowledge, Observation, Space
-
-
-class FederatedProtocol(Protocol):
-    """What a horizontal protocol must say; the simulation does the rest."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def exposure(self) -> float: ...
-    @property
-    def schedule(self) -> Schedule: ...
-    @property
-    def fixed_batch(self) -> bool: ...
-    @property
-    def participation(self) -> float: ...
-    @property
-    def server(self) -> Server: ...
-    @property
-    def share_statistics(self) -> bool: ...
-
-    def clock(self, sizes: Sequence[int]) -> Clock: ...
-    def work(self, rows: np.ndarray, generator: np.random.Generator) -> Iterator[np.ndarray]: ...
-    def drawn_from(self, rows: int) -> int: ...
-    def exchange(self, plan: np.ndarray) -> Exchange: ...
-    def computation(self, learner: Learner, defense: Defense) -> Computation: ...
-    def aggregate(
-        self, parameters: Parameters, updates: Sequence[Parameters], weights: Sequence[int]
-    ) -> Parameters: ...
-
-
-Plans = dict[int, np.ndarray]  # for each client that takes part, (steps, batch) places of its rows
-
-
-@dataclass(frozen=True)
-class Round:
-    """The clients' work in one round: groups of clients with equal shapes, and what each group sent."""
-
-    groups: list[list[int]]
-    updates: list[Parameters]
-
-    def of_client(self, client: int) -> Parameters:
-        """One client's update."""
-        for group, update in zip(self.groups, self.updates, strict=True):
-            if client in group:
-                return {name: value[group.index(client)].clone() for name, value in update.items()}
-        raise KeyError(client)
-
+from seepage.observation import Knowledge
 
 UNDEFENDED = Undefended()
 
@@ -122,10 +75,7 @@ def simulate(
     """
     clock = protocol.clock(population.sizes)
     total = clock.rounds_until(protocol.exposure)
-    attacked: dict[int, list[tuple[str, int]]] = {}
-    for name, number in protocol.schedule.rounds(clock, total).items():
-        for many in watched:
-            attacked.setdefault(last_watched(number, many, total), []).append((name, many))
+    attacked = attacked_rounds(protocol, clock, total, watched)
     kept: deque[Watched] = deque(maxlen=max(watched))
     recorded = {number - back for number in attacked for back in range(max(watched))}
     checked = {clock.rounds_until(exposure) for exposure in range(1, int(protocol.exposure) + 1)} | {total}
@@ -170,22 +120,6 @@ def simulate(
                 best.offer(parameters, Moment(name=FINAL, round=number, exposures=clock.exposures(number)))
             progress("training", number, total)
     return best.trace(points, total, _privacy(protocol, population, defense, taken, first))
-
-
-def last_watched(number: int, many: int, total: int) -> int:
-    """The last of so many rounds from this one on; where the training ends before, of its last ones."""
-    if many > total:
-        raise InputError(f"The training has {total} rounds, so {many} cannot be watched; raise its exposure.")
-    return min(number + many - 1, total)
-
-
-@dataclass(frozen=True)
-class Watched:
-    """One round: the model that was sent out, what came back, and whose rows were behind it."""
-
-    parameters: Parameters
-    shown: Round
-    plans: Plans
 
 
 def _calls(clients: int, share: float, random: np.random.Generator) -> Iterator[list[int]]:
@@ -253,73 +187,3 @@ class _Best:
 
     def _scores(self, parameters: Parameters, rows: tuple[Tensor, Tensor]) -> dict[str, float]:
         return utility(self._learner, parameters, *rows, target_scale=self._population.target_scale)
-
-
-def attack_point(
-    protocol: FederatedProtocol,
-    population: Population,
-    knowledge: Knowledge,
-    moment: Moment,
-    rounds: Sequence[Watched],
-    *,
-    covered: bool = False,
-) -> AttackPoint:
-    """What the server saw of all clients in some rounds, the last of which is attacked, and what was true in that."""
-    last, space = rounds[-1], known_space(population, knowledge)
-    observations, truths = [], []
-    for client, plan in last.plans.items():
-        seen = [
-            _seen(protocol, population, knowledge, space, each, client, covered=covered)
-            for each in rounds
-            if client in each.plans
-        ]
-        observations.append(replace(seen[-1], earlier=tuple(seen[:-1])))
-        places = plan.reshape(-1)[: seen[-1].exchange.rows]
-        table = population.tables[client]
-        truths.append(
-            Truth(
-                rows=table.take(places - population.owned[client][0]),
-                encoder=population.encoder,
-                statistics=population.statistics[client],
-                client_rows=table,
-            )
-        )
-    return AttackPoint(
-        moment=moment,
-        trained=moment,
-        clients=tuple(last.plans),
-        observations=tuple(observations),
-        truths=tuple(truths),
-        validation={},
-    )
-
-
-def _seen(
-    protocol: FederatedProtocol,
-    population: Population,
-    knowledge: Knowledge,
-    space: Space,
-    watched: Watched,
-    client: int,
-    *,
-    covered: bool,
-) -> Observation:
-    """What the server saw of one client in one round."""
-    weights, buffers = apart(population.learner, watched.parameters)
-    update, moved = apart(population.learner, watched.shown.of_client(client))
-    buffers, moved = (buffers, moved) if protocol.share_statistics else ({}, {})
-    plan = watched.plans[client]
-    exchange = replace(protocol.exchange(plan), covered=covered)
-    places = plan.reshape(-1)[: exchange.rows]
-    # Sorted: their order would tell who shared a local batch.
-    labels = population.y[torch.from_numpy(places)].sort().values if knowledge.labels else None
-    return Observation(
-        learner=population.learner,
-        space=space,
-        parameters=weights,
-        update=update,
-        exchange=exchange,
-        labels=labels,
-        buffers=buffers,
-        moved=moved,
-    )

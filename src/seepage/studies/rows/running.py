@@ -13,7 +13,7 @@ from seepage.data.source import Source
 from seepage.defenses import Defense
 from seepage.federation import Trace
 from seepage.federation.exposure import participants
-from seepage.federation.simulation import last_watched
+from seepage.federation.watching import last_watched
 from seepage.metrics import Evaluator
 from seepage.plans import registry
 from seepage.results import RowsCell

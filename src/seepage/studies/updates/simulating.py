@@ -14,7 +14,7 @@ import torch
 from seepage._core import Streams
 from seepage.data import Encoder, Statistics, Table
 from seepage.federation import AttackPoint, Clients, FedAvg, FederatedProtocol, FedSGD, Moment, Population
-from seepage.federation.simulation import Watched, attack_point
+from seepage.federation.watching import Watched, attack_point
 from seepage.models import Learner
 from seepage.observation import Exchange, Knowledge, Observation
 
