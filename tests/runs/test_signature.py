@@ -33,7 +33,7 @@ def test_types_and_defaults_are_for_reading() -> None:
     shown = inspect.signature(seepage.audit).parameters
     assert "FieldInfo" not in str(inspect.signature(seepage.audit))
     assert str(shown["trials"]) == "trials: int = <rows: 10, vertical: 3, cohorts: 5, servers: 5>"
-    assert shown["batch_sizes"].default == (8,)
+    assert shown["local_epochs"].default == 1
     assert "separated by commas" not in (seepage.audit.__doc__ or "")
     assert list(shown)[:2] == ["data", "target"]
     assert list(shown)[-1] == "options"

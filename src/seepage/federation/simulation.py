@@ -77,7 +77,6 @@ def simulate(
     total = clock.rounds_until(protocol.exposure)
     attacked = attacked_rounds(protocol, clock, total, watched)
     kept: deque[Watched] = deque(maxlen=max(watched))
-    recorded = {number - back for number in attacked for back in range(max(watched))}
     checked = {clock.rounds_until(exposure) for exposure in range(1, int(protocol.exposure) + 1)} | {total}
     workers = [protocol.work(rows, streams.numpy("batches", client)) for client, rows in enumerate(population.owned)]
     called = _calls(population.clients, protocol.participation, streams.numpy("participation"))
@@ -100,16 +99,14 @@ def simulate(
                 first.setdefault(client, plan)
                 taken[client] += len(plan)
             sent = clients(parameters, plans)
-            if number in recorded:
+            if attacked.keys() & range(number, number + max(watched)):  # this round, or one that joins it
                 own = {client: first[client] for client in plans}
                 shown, secret = (again(parameters, own), own) if protocol.fixed_batch else (sent, plans)
                 kept.append(Watched(parameters, shown, secret))
             if number in attacked:
-                # The model that is attacked has seen the rounds before this one.
-                behind = clock.exposures(number - 1)
+                behind = clock.exposures(number - 1)  # the model that is attacked has seen the rounds before
                 scores = best.offer(parameters, Moment(name="", round=number - 1, exposures=behind))
-                # The work behind the attacked update; the first update is exposure 0 (the profiling study).
-                seen = clock.exposures(number) if number > 1 else behind
+                seen = clock.exposures(number) if number > 1 else behind  # the first is exposure 0 (profiling study)
                 for name, many in attacked[number]:
                     trained = Moment(name=name, round=number - 1, exposures=behind)
                     point = show(Moment(name=name, round=number, exposures=seen), list(kept)[-many:])
