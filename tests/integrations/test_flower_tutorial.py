@@ -51,6 +51,7 @@ def place_of(sent: dict[str, np.ndarray], own: list[dict[str, np.ndarray]]) -> i
     return same.index(True)
 
 
+@pytest.mark.slow
 def test_one_round_is_recorded_as_a_plain_loop_sends(tmp_path: Path) -> None:
     folder = app_in(tmp_path / "app", rows=8)
     with flower_in(folder) as flower:
