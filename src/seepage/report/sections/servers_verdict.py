@@ -74,7 +74,10 @@ def _noticed(cells: list[ServersResult]) -> str:
     """What a client's checks would say."""
     missed = [cell for cell in cells if (_mean(cell, "noticed") or 0.0) < 1.0]
     if not missed:
-        return "A client that checks the weights before it trains would have noticed every one of these models."
+        said = "A client that checks the weights before it trains would have noticed every one of these models."
+        if any(cell.attack.startswith("disguised") for cell in cells):
+            return said
+        return f"{said} A server that knows the checks (the attack disguised) was not tried: it can pass some of them."
     names = ", ".join(dict.fromkeys(cell.attack for cell in missed))
     return f"A client's checks of the weights miss some of these models ({names})."
 
