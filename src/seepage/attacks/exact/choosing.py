@@ -13,6 +13,7 @@ Nothing is taken for granted: the weights must come out whole, add up to the row
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import torch
@@ -94,7 +95,7 @@ def _rows(rounds: Rounds, leaves: Leaves) -> Tensor | None:
     if not bool(view.integers[places].all()) or float(family[:, places].det().abs()) < 0.5:
         return None
     ranges = [torch.arange(float(space.low[p].ceil()), float(space.high[p].floor()) + 1) for p in places.tolist()]
-    if len(leaves.codes) * np.prod([len(each) for each in ranges]) > MOST:
+    if len(leaves.codes) * math.prod(len(each) for each in ranges) > MOST:
         return None
     values = torch.tensor(list(itertools.product(*(each.tolist() for each in ranges)))).double()
     wanted = (values - shift[places]) / scale[places]  # (values, open)
