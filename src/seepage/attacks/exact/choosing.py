@@ -26,6 +26,7 @@ from seepage.attacks.exact.stacked import Rounds
 
 MOST = 20_000  # atoms
 BEYOND, TOGETHER, SETS = 5, 4, 3_000_000  # values beyond those with a weight; rows of one line; sets that are tried
+TRIES = 60  # times that atoms are added
 ADDED = 400  # of the atoms that are looked at together, at most
 WHOLE = 0.1  # how far a weight may be from a whole number
 EXPLAINED = 2e-3  # of what is left, that may stay: the rows that were taken away have small errors of their own
@@ -112,14 +113,17 @@ def _sparse(atoms: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, float]:
     lengths = np.maximum(np.linalg.norm(atoms, axis=1), 1e-300)
     active: list[int] = []
     weights, rest = np.zeros(len(atoms)), wanted
-    while len(active) < ADDED:
+    for _ in range(TRIES):
         gain = atoms @ rest / lengths
         gain[active] = -np.inf
         best = [int(place) for place in np.argsort(gain)[-16:] if gain[place] > 1e-7 * np.linalg.norm(rest)]
-        if not best:
+        if not best or len(active) > ADDED:
             break
         active += best
-        found, left = nnls(atoms[active].T / lengths[active], wanted, maxiter=100 * len(active))
+        try:
+            found, left = nnls(atoms[active].T / lengths[active], wanted, maxiter=100 * len(active))
+        except RuntimeError:  # scipy says so when it does not converge
+            return weights, float("inf")
         weights = np.zeros(len(atoms))
         weights[active] = found / lengths[active]
         rest = wanted - weights @ atoms
