@@ -154,16 +154,15 @@ def _setting(worst: Leak, measured: int) -> str:
 
 def _means(worst: Leak, leaks: Sequence[Leak]) -> list[str]:
     """What the attacker was allowed: a number stands for no more than that."""
-    most = max((int(leak.place.get("watched", 0)) for leak in leaks), default=0)
-    if not most:
+    if worst.study not in ("rows", "updates"):
         return []
-    used = "one update of a client by itself" if worst.place["watched"] == 1 else (
-        f"{worst.place['watched']} rounds of a client joined"
-    )  # fmt: skip
+    most, used = max(int(leak.place.get("watched", 1)) for leak in leaks), int(worst.place.get("watched", 1))
+    said = "one update of a client by itself" if used == 1 else f"{used} rounds of a client joined"
     beyond = "a server that cheats (seepage audit servers)"
     if most == 1:
-        beyond = f"several rounds joined (--rounds 1,2,5), or {beyond},"
-    who = f"The attacker is a server that follows the protocol; this was read from {used}."
+        how = " (--rounds 1,2,5)" if worst.study == "rows" else ""
+        beyond = f"several rounds joined{how}, or {beyond},"
+    who = f"The attacker is a server that follows the protocol; this was read from {said}."
     return [f"{who} {_capital(beyond)} can read more."]
 
 
