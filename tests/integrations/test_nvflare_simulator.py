@@ -88,6 +88,7 @@ def same_updates(one: Capture, other: Capture) -> None:
     }
 
 
+@pytest.mark.slow
 def test_one_round_of_two_hospitals(tmp_path: Path, network: ModuleType) -> None:
     """One hospital has few rows, and its guard holds their update back; that of the other one is recorded."""
     few = tmp_path / "site-1.csv"
