@@ -105,18 +105,46 @@ def test_nothing_is_certified_where_the_rounds_are_not_of_the_same_rows(change: 
     assert claim.certified is None or not claim.certified.any()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(40))
-def test_no_certified_row_is_wrong(seed: int) -> None:
-    """Over sizes of batches and numbers of rounds that leave more and less open."""
+def a_world(seed: int) -> tuple[Tensor, list[Observation]]:
+    """Rows that are all different, twice there, nearly so, on a line, with both labels, or not in every round."""
     draws = np.random.default_rng(seed)
-    batch = a_batch(seed, int(draws.integers(8, 24)))
-    (claim, *_) = ExactRounds(starts=3)(seen(a_net(seed), [batch] * int(draws.integers(1, 5))), Streams(seed))
-    if claim.rows is None or claim.certified is None:
-        assert claim.note
-        return
-    proven = torch.from_numpy(claim.rows[claim.certified]).double()
-    assert not len(proven) or float(torch.cdist(proven, batch[0].double()).min(1).values.max()) < 0.01
+    x, y = a_batch(seed, int(draws.integers(6, 24)))
+    kind = int(draws.integers(0, 6))
+    if kind in (1, 2, 4):
+        x[1], y[1] = x[0], y[0]
+    if kind == 2:
+        x[1, 0] += float(draws.choice([0.02, 0.05, 0.2]))
+    if kind == 3:
+        for place in (1, 2):
+            x[place], y[place] = x[0], y[0]
+            x[place, 0] += 0.3 * place
+    if kind == 4:
+        y[1] = 1 - y[0]
+    batches = [(x, y)] * int(draws.integers(2, 5))
+    if kind == 5:
+        other, labels = a_batch(seed + 10**6, 1)
+        batches[-1] = torch.cat([other, x[1:]]), torch.cat([labels, y[1:]])
+    return x, seen(a_net(seed % 7), batches, noise=float(draws.choice([0, 0, 0, 1e-6, 1e-4])))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 400, 10))
+def test_no_certified_row_is_wrong(first: int) -> None:
+    """Over batches and rounds that leave more and less open; most are read completely."""
+    proven_rows = 0
+    for seed in range(first, first + 10):
+        x, rounds = a_world(seed)
+        try:
+            (claim, *_) = ExactRounds(starts=2)(rounds, Streams(seed))
+        except NotApplicable:
+            continue
+        if claim.rows is None or claim.certified is None:
+            assert claim.note
+            continue
+        proven = torch.from_numpy(claim.rows[claim.certified]).double()
+        proven_rows += len(proven)
+        assert not len(proven) or float(torch.cdist(proven, x.double()).min(1).values.max()) < 0.02, seed
+    assert proven_rows
 
 
 def test_what_cannot_be_joined_is_one_sentence() -> None:
