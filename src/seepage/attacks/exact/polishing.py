@@ -24,7 +24,8 @@ def polished(rounds: Rounds) -> Rounds:
     for _ in range(TURNS):
         left = torch.cat([flat(each) for each in rounds.less(rows)])
         change, doubt = _fitted(rounds, rows, left)
-        known = (DOUBTS * doubt < SHARP).all(1) & _together(rounds, rows, left)
+        # A number that is still on its way is not known, however little is left.
+        known = (DOUBTS * doubt + change.abs() < SHARP).all(1) & _together(rounds, rows, left)
         numbers = whole(rounds.view, rows[:, :numeric] + change.clamp(-0.1, 0.1))
         rows = torch.cat([numbers, rows[:, numeric:]], 1)
     better = replace(rounds, rows=rows, left=tuple(rounds.less(rows)), settled=known)

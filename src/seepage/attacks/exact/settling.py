@@ -25,6 +25,7 @@ STRICT = 8.0  # times what the error explains: a row that is farther is not prov
 LONGEST = 1.5  # of a step along an open number, in deviations
 SHORTLIST, FINE = 2_000, 6  # candidates that come near, and steps for these
 SPARE = 4  # equations beyond the open numbers, at least
+PRECISE = 0.02  # deviations within which a certified number is right
 STAGES = ((2, 20_000), (4, SHORTLIST))  # steps for all of very many candidates, and for many; how many go on
 
 
@@ -128,12 +129,20 @@ class Candidates:
             times = (1 / weight.clamp(min=1e-3)).round().clamp(1, left)  # a record that is there n times weighs 1/n
             fits = (weight * times - 1).abs() < WEIGHT + most * error
             kept.append((times * (near & fits)).long())
-            single.append((times == 1) & (most * error < WEIGHT))
+            single.append((times == 1) & (most * error < WEIGHT) & self._precise(rounds, inputs, most))
         found = torch.arange(len(rows)).repeat_interleave(torch.cat(kept))
         if not 0 < len(found) <= left:
             return None
         sure = torch.cat(single)[found] & (most <= STRICT) & self._sharp(rounds, numbers[found], chosen[found], most)
         return Found(rows[found], labels[found], sure)
+
+    def _precise(self, rounds: Rounds, inputs: Tensor, most: float) -> Tensor:
+        """Whether the row space says the numbers that it does not leave open."""
+        values, shut = rounds.span.open_directions(rounds.view.numeric), len(self.family)
+        if shut >= min(len(values), rounds.view.numeric):
+            return torch.ones(len(inputs), dtype=torch.bool)
+        enough: Tensor = most * rounds.span.tolerance(inputs) < PRECISE * values[shut]
+        return enough
 
     def _sharp(self, rounds: Rounds, numbers: Tensor, chosen: Tensor, most: float) -> Tensor:
         """Whether the equations say every open number."""
