@@ -14,11 +14,14 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import re
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+from page_tables import filled
 
 DOCS = Path(__file__).parent.parent / "docs" / "explanation"
 STORED, PAGE = DOCS / "sums.json", DOCS / "sums.md"
@@ -155,14 +158,7 @@ def with_tables(page: str, stored: list[dict[str, Any]]) -> str:
     tables = {"limits": limits_table(stored), "run": ran(stored)}
     tables |= {f"cells of {data}": cells_table(stored, data) for data in AUDITED}
     tables["same"] = same_table(stored)
-    for name, table in tables.items():
-        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-        pattern = re.escape(begin) + ".*?" + re.escape(end)
-        if not re.search(pattern, page, re.S):
-            raise SystemExit(f"The page has no place for the table {name!r}.")
-        before, after = re.split(pattern, page, maxsplit=1, flags=re.S)
-        page = f"{before}{begin}{table}\n{end}{after}"
-    return page
+    return filled(page, tables)
 
 
 def limits_table(stored: list[dict[str, Any]]) -> str:

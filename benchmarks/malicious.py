@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +33,9 @@ from seepage.models import LocalTraining
 from seepage.plans import registry
 from seepage.studies.servers.clients import Setting, prepared
 from seepage.studies.servers.settings import ServersSettings
+
+sys.path.insert(0, str(Path(__file__).parent))
+from page_tables import filled
 
 ROOT = Path(__file__).parent.parent
 STORED, PAGE = (ROOT / "docs" / "explanation" / f"cheating-server.{end}" for end in ("json", "md"))
@@ -201,14 +204,7 @@ def _one(told: dict[str, Any], setting: Setting, name: str, rounds: int, seed: i
 def with_tables(page: str, stored: dict[str, Any]) -> str:
     """The page with its tables made from stored numbers."""
     tables = {"rows": rows_table(stored), "detector": detector_table(stored)}
-    for name, table in tables.items():
-        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-        pattern = re.escape(begin) + ".*?" + re.escape(end)
-        if not re.search(pattern, page, re.S):
-            raise SystemExit(f"The page has no place for the table {name!r}.")
-        before, after = re.split(pattern, page, maxsplit=1, flags=re.S)
-        page = f"{before}{begin}{table}\n{end}{after}"
-    return page
+    return filled(page, tables)
 
 
 def rows_table(stored: dict[str, Any]) -> str:

@@ -11,10 +11,14 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+from page_tables import filled
 
 DOCS = Path(__file__).parent.parent / "docs" / "explanation"
 STORED, PAGE = DOCS / "parties-read.json", DOCS / "parties-read.md"
@@ -87,14 +91,7 @@ def with_tables(page: str, stored: dict[str, Any]) -> str:
     tables = {"columns": attacks(stored, "columns"), "labels": attacks(stored, "labels")}
     tables |= {"designs": designs(stored), "intermediates": defended(stored, "columns")}
     tables |= {"gradients": defended(stored, "labels"), "worth": worths(stored), "run": ran(stored)}
-    for name, table in tables.items():
-        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-        pattern = re.escape(begin) + ".*?" + re.escape(end)
-        if not re.search(pattern, page, re.S):
-            raise SystemExit(f"The page has no place for the table {name!r}.")
-        before, after = re.split(pattern, page, maxsplit=1, flags=re.S)
-        page = f"{before}{begin}{table}\n{end}{after}"
-    return page
+    return filled(page, tables)
 
 
 def attacks(stored: dict[str, Any], reads: str) -> str:

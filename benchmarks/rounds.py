@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,6 +34,9 @@ from seepage.federation import Truth
 from seepage.observation import Claim, Observation
 from seepage.studies.rows.making import train
 from seepage.studies.rows.settings import RowsSettings
+
+sys.path.insert(0, str(Path(__file__).parent))
+from page_tables import filled
 
 BETWEEN, RATE, OTHERS = 20, 0.05, 64
 NEAR = 0.02
@@ -115,9 +119,7 @@ def with_table(page: str, cells: list[dict[str, Any]]) -> str:
                 f"{cell['certified_wrong']} | {100 * cell['one_round_certified']:.0f} % | {cell['seconds']:.0f}, "
                 f"{cell['seconds_most']:.0f} |"
             )
-    before, rest = page.split("<!-- rounds -->\n", 1)
-    after = rest.split("<!-- end of rounds -->", 1)[1]
-    return before + "<!-- rounds -->\n" + "\n".join(lines) + "\n<!-- end of rounds -->" + after
+    return filled(page, {"rounds": "\n".join(lines)})
 
 
 def measured(setting: Setting, count: int) -> dict[str, object]:

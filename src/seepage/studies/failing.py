@@ -6,10 +6,23 @@ import logging
 import traceback
 from pathlib import Path
 
-from seepage._core import SeepageError
+from seepage._core import NotApplicable, NotWritten, Outcome, SeepageError
 from seepage._core.tracebacks import without_messages
+from seepage.observation import Claim
 
 _LOG = logging.getLogger("seepage")
+
+
+def ended(error: Exception, attack: object) -> Claim:
+    """The claim of an attack that raised: it says that it cannot, or it broke. Both are counted, never averaged.
+
+    A record that could not be written is nobody's attack: that error goes on.
+    """
+    if isinstance(error, NotWritten):
+        raise error
+    if isinstance(error, NotApplicable):
+        return Claim(outcome=Outcome.NOT_APPLICABLE, note=str(error))
+    return Claim(outcome=Outcome.FAILED, note=failure(error, type(attack).__name__))
 
 
 def failure(error: Exception, attack: str) -> str:

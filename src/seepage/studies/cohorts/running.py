@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import asdict, dataclass
 
-from seepage._core import NotApplicable, NotWritten, Outcome, Streams, under
+from seepage._core import NotApplicable, Outcome, Streams, under
 from seepage.attacks.cohorts import SumsAttack
 from seepage.models import fitting_threads
 from seepage.observation import Claim
@@ -15,7 +15,7 @@ from seepage.results.cohorts import Counted
 from seepage.studies.cohorts.making import Federation, counted, federated, knowledge_of
 from seepage.studies.cohorts.scoring import scored
 from seepage.studies.cohorts.settings import CohortsSettings
-from seepage.studies.failing import failure
+from seepage.studies.failing import ended
 from seepage.studies.study import Found, Work
 
 CHANGING, SAME = ("groups", "lone_entries"), ("stacked_sums",)  # attacks that several cohorts, or one, are for
@@ -118,12 +118,8 @@ def _claim(attack: SumsAttack, shown: Federation, streams: Streams) -> Claim:
         for each in shown.sums if attack.rerun else shown.rounds:
             attacker.see(each)
         (claim,) = attacker.claims()
-    except NotApplicable as error:
-        return Claim(outcome=Outcome.NOT_APPLICABLE, note=str(error))
-    except NotWritten:
-        raise
     except Exception as error:  # noqa: BLE001  # an attack that breaks is a failed cell, whoever wrote it
-        return Claim(outcome=Outcome.FAILED, note=failure(error, type(attack).__name__))
+        return ended(error, attack)
     return claim
 
 

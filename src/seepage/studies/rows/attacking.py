@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from pydantic import JsonValue
 
-from seepage._core import NotApplicable, NotWritten, Outcome, Progress, Streams
+from seepage._core import Progress, Streams
 from seepage.attacks import RowsAttack, attacked
 from seepage.attacks.inversion import Inversion
 from seepage.data import Table
@@ -18,7 +18,7 @@ from seepage.metrics import Evaluator, aligned
 from seepage.models import activations
 from seepage.observation import Claim, Observation
 from seepage.results import Record, RowsCell
-from seepage.studies.failing import failure
+from seepage.studies.failing import ended
 from seepage.studies.rows.making import knowledge_of
 from seepage.studies.rows.settings import RowsSettings
 
@@ -115,12 +115,8 @@ def claims_of(
         members = [observations[index] for index in group]
         try:
             found = attacked(attack, members, streams.child(number) if number else streams, progress=progress)
-        except NotApplicable as error:  # the attack says it cannot: counted, never averaged
-            found = [Claim(outcome=Outcome.NOT_APPLICABLE, note=str(error)) for _ in members]
-        except NotWritten:
-            raise
         except Exception as error:  # noqa: BLE001  # an attack that breaks is a failed cell, whoever wrote it
-            found = [Claim(outcome=Outcome.FAILED, note=failure(error, type(attack).__name__)) for _ in members]
+            found = [ended(error, attack)] * len(members)
         claims |= dict(zip(group, found, strict=True))
     return [claims[index] for index in range(len(observations))]
 

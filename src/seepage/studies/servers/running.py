@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seepage._core import NotApplicable, NotWritten, Outcome, Streams
+from seepage._core import Streams
 from seepage.attacks.malicious import ServerAttack, Trap
 from seepage.defenses.received import check_received
 from seepage.metrics import Reference
@@ -17,7 +17,7 @@ from seepage.observation import Claim
 from seepage.plans import registry
 from seepage.results import ALL_COLUMNS, ATTACK, Measure, Record, ServersCell
 from seepage.results.servers import CHECKS, CLIENT, GUESS
-from seepage.studies.failing import failure
+from seepage.studies.failing import ended
 from seepage.studies.servers.clients import Client, Setting, prepared
 from seepage.studies.servers.settings import ServersSettings
 from seepage.studies.study import Found, Work
@@ -97,12 +97,8 @@ def _record(
     try:
         claim, traps = _attacked(attack, setting, client, cell.rounds, streams.child(number))
         noticed = _noticed(setting, client, traps)
-    except NotApplicable as error:
-        claim = Claim(outcome=Outcome.NOT_APPLICABLE, note=str(error))
-    except NotWritten:
-        raise
     except Exception as error:  # noqa: BLE001  # an attack that breaks is a failed cell, whoever wrote it
-        claim = Claim(outcome=Outcome.FAILED, note=failure(error, type(attack).__name__))
+        claim = ended(error, attack)
     values: dict[Measure, float] = {}
     if claim.rows is not None:
         values = _scores(setting, client, claim) | noticed
