@@ -27,7 +27,6 @@ from torch import Tensor
 
 from seepage._core import Streams, silent
 from seepage.attacks import Exact
-from seepage.attacks.exact.rounds import ExactRounds
 from seepage.data.request import Request
 from seepage.data.source import Source, open_source
 from seepage.federation import Truth
@@ -139,7 +138,7 @@ def measured(setting: Setting, count: int) -> dict[str, object]:
     for number in range(count):
         x, seen = rounds(point.observations[number], point.truths[number], point.truths[number + 1], setting.rounds)
         begin = time.perf_counter()
-        claim = ExactRounds()(seen, Streams(number))[0] if len(seen) > 1 else alone_claim(seen[0], number)
+        claim = together_claim(seen, number) if len(seen) > 1 else alone_claim(seen[0], number)
         seconds.append(time.perf_counter() - begin)
         for name, value in counted(x, claim).items():
             totals[name] += value
@@ -156,6 +155,11 @@ def measured(setting: Setting, count: int) -> dict[str, object]:
 
 def alone_claim(observation: Observation, number: int) -> Claim:
     (claim,) = Exact(restarts=2, starts=2, compile="no")([observation], Streams(number))
+    return claim
+
+
+def together_claim(seen: list[Observation], number: int) -> Claim:
+    (claim,) = Exact(compile="no")([replace(seen[-1], earlier=tuple(seen[:-1]))], Streams(number))
     return claim
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 import torch
 
 from seepage._core import Outcome, Streams
 from seepage.attacks import Exact
+from seepage.attacks.exact.certificate import certify
 from seepage.attacks.exact.over_rounds import agreed
+from seepage.attacks.exact.view import codes_of, joined, view_of
 from seepage.observation import Claim
-from tests.attacks.exact.test_rounds import ROWS, a_batch, a_net, missed, seen
+from tests.attacks.exact.test_rounds import ROWS, a_batch, a_net, a_world, missed, seen
 
 SHORT = Exact(steps=2, restarts=1, start_steps=2, starts=1, turns=2, nodes=2_000, compile="no")
 
@@ -28,6 +31,21 @@ def test_the_attack_exact_joins_the_rounds_that_it_is_given() -> None:
     assert missed(batch[0], claim.rows) == 0
     assert claim.labels is not None
     assert sorted(claim.labels.tolist()) == sorted(batch[1].long().tolist())
+
+
+def test_the_few_equations_that_deeper_layers_leave_add_up_over_rounds() -> None:
+    """Twelve rows use up a layer twelve wide: one round proves nobody, even if it is told who they are."""
+    x, y = a_batch(3, 12)
+    rounds = seen(a_net(), [(x, y)] * 4)
+    views = [view_of(each) for each in rounds]
+    codes, numbers = codes_of(rounds[0].layout, x.double()), x[:, :2].double()
+    together = joined(views)
+    assert len(certify(views[0], codes, numbers)) == 0
+    assert int(certify(together, codes, numbers).certain.sum()) >= 3
+    taken = together.without(x[:1].double(), y[:1].long())
+    assert taken.rows == 11
+    assert [span.rank for span in taken.spans] == [11] * 8
+    assert [value.shape[1] for value in together.inputs(x.double())] == [30, 13] * 4
 
 
 def test_a_row_that_one_round_proves_is_proven_in_others_that_hold_it() -> None:
@@ -65,3 +83,18 @@ def test_rows_that_most_rounds_read_are_believed() -> None:
     assert claim.rows is not None
     assert missed(x, claim.rows) == 0
     assert "16 of 16 rows were read alike" in claim.note
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 200, 10))
+def test_no_row_that_rounds_prove_together_is_wrong(first: int) -> None:
+    proven_rows = 0
+    for seed in range(first, first + 10):
+        (*_, x), rounds = a_world(seed)  # the claim is about the last round
+        (claim,) = SHORT([replace(rounds[-1], earlier=tuple(rounds[:-1]))], Streams(seed))
+        if claim.rows is None or claim.certified is None:
+            continue
+        proven = torch.from_numpy(claim.rows[claim.certified]).double()
+        proven_rows += len(proven)
+        assert not len(proven) or float(torch.cdist(proven, x.double()).min(1).values.max()) < 0.02, seed
+    assert proven_rows

@@ -98,8 +98,11 @@ class Exact:
             )
         if mixed:
             return self._in_parts(observations, mixed, streams, progress)
-        cases = [Case(observation) for observation in observations]
-        space = observations[0].space if observations else None
+        return self.read([Case(observation) for observation in observations], streams, progress)
+
+    def read(self, cases: Sequence[Case], streams: Streams, progress: Progress) -> list[Claim]:
+        """The cascade itself, on updates that are laid out for it."""
+        space = cases[0].observation.space if cases else None
         for turn in range(self.turns):
             for number, case in enumerate(cases):
                 progress("reading", number + 1, len(cases), f"turn {turn + 1}")

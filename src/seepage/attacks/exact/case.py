@@ -111,7 +111,7 @@ class Case:
     def _few(self) -> bool:
         """Whether the rows that are left can be fitted together."""
         left = self.total - len(self.rows)
-        return self.view.peelable and left <= FEW and bool(self.view.layers) and affordable(self.view, left)
+        return self.view.peelable and left <= FEW and bool(self.view.layers) and affordable(self.view.parts[0], left)
 
     @property
     def rest(self) -> Observation:
@@ -137,7 +137,7 @@ class Case:
         self.vain += 1
         self._listen(self.view.rows_of(codes, numbers))
         self._remember(codes, numbers)
-        found = best_set(self.view, runs) if self._few else None
+        found = best_set(self.view.parts[0], runs) if self._few else None
         if found is not None and found.certain:
             self._add(self.view.rows_of(found.codes, found.numbers), found.labels.double())
 
@@ -314,7 +314,7 @@ class Case:
     def finish(self, runs: Runs, pooled: Claim) -> None:
         """Complete the answer with the optimiser's."""
         if self._few:
-            found = best_set(self.view, runs)
+            found = best_set(self.view.parts[0], runs)
             if found is not None and found.certain:
                 self._add(self.view.rows_of(found.codes, found.numbers), found.labels.double())
                 return

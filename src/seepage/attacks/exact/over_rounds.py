@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -25,11 +26,13 @@ from seepage.attacks.exact.cascade import Exact
 from seepage.attacks.exact.case import Case
 from seepage.attacks.exact.lines import with_lines
 from seepage.attacks.exact.rounds import ExactRounds
-from seepage.attacks.exact.view import codes_of
+from seepage.attacks.exact.view import codes_of, joined
 from seepage.data import Layout
 from seepage.observation import Claim, Observation
 
 TURNS = 3  # how often rows are passed on between rounds
+Item = TypeVar("Item")
+APART = 0.01  # a direction that the bases of spans share less than this is not the same
 NEAR = 0.1  # numbers of one row as two rounds read it, in deviations
 
 
@@ -47,7 +50,10 @@ def _read(attack: Exact, observation: Observation, streams: Streams, progress: P
     if observation.exchange.steps > 1:
         claim = agreed(attack(rounds, streams, progress=under("round by round", progress)), observation)
         return with_lines(claim, rounds)
-    together = _together(rounds, streams.child("together"), progress)
+    added_up = _added_up(attack, rounds, streams.child("added up"), progress)
+    if _proven(added_up) == observation.exchange.rows:
+        return added_up
+    together = max(added_up, _together(rounds, streams.child("together"), progress), key=_proven)
     if _proven(together) == observation.exchange.rows:
         return together
     passed = _passed_on(attack, rounds, streams.child("passed on"), under("round by round", progress))
@@ -61,6 +67,27 @@ def _together(rounds: Sequence[Observation], streams: Streams, progress: Progres
         return ExactRounds()(rounds, streams, progress=progress)[-1]
     except NotApplicable as error:
         return Claim(outcome=Outcome.NOT_APPLICABLE, note=str(error))
+
+
+def _added_up(attack: Exact, rounds: Sequence[Observation], streams: Streams, progress: Progress) -> Claim:
+    """Every row must pass the deeper layers of all rounds, whose few equations add up."""
+    cases = [Case(each) for each in rounds]
+    views = [case.view for case in cases]
+    deep = [replace(each, layers=_at(each.layers, each.deep), spans=_at(each.spans, each.deep)) for each in views]
+    entrances = [view.entrance for view in views if view.entrance is not None]
+    if len(entrances) < len(views) or not all(each.layers for each in deep) or not views[0].peelable:
+        return Claim(outcome=Outcome.NOT_APPLICABLE, note="No deeper layer tells rows apart.")
+    widest = max(range(len(entrances)), key=lambda place: entrances[place].rank)
+    spanned = torch.linalg.svdvals(torch.cat([span.right for span in entrances]))
+    if int((spanned > APART).sum()) > entrances[widest].rank:
+        return Claim(outcome=Outcome.NOT_APPLICABLE, note="The rounds are not of the same rows.")
+    case = cases[widest]
+    case.view = joined([views[widest], *(each for place, each in enumerate(deep) if place != widest)])
+    return attack.read([case], streams, under("rounds added up", progress))[0]
+
+
+def _at(values: tuple[Item, ...], places: Sequence[int]) -> tuple[Item, ...]:
+    return tuple(values[place] for place in places)
 
 
 def _proven(claim: Claim) -> int:

@@ -57,7 +57,7 @@ def pull(view: View, guesses: Tensor, steps: int = STEPS) -> tuple[Tensor, Tenso
     z = torch.cat([guesses[:, :numeric].clamp(low, high), guesses[:, numeric:].clamp(min=1e-4).log()], 1).float()
     z[:, ~allowed] = -1e4
     spans = [span.float() for span in view.spans]
-    parameters = {name: value.float() for name, value in view.parameters.items()}
+    inputs_of = view.plain_inputs()
     tables = [table.float() for table in view.codes]
     first, second = torch.zeros_like(z), torch.zeros_like(z)
     for step in range(1, steps + 1):
@@ -66,7 +66,7 @@ def pull(view: View, guesses: Tensor, steps: int = STEPS) -> tuple[Tensor, Tenso
             blocks = torch.split(z[:, numeric:], sizes, -1) if sizes else ()
             mixed = [torch.softmax(block, -1) @ table for block, table in zip(blocks, tables, strict=True)]
             x = torch.cat([z[:, :numeric], *mixed], 1)
-            inputs = view.plain_inputs(parameters, x)
+            inputs = inputs_of(x)
             far = sum(span.beyond(value).square().sum(1) for value, span in zip(inputs, spans, strict=True))
             assert isinstance(far, Tensor)
             (slope,) = torch.autograd.grad((far + FLOOR).log().sum(), z)
@@ -146,10 +146,10 @@ def glance(
         weight * span.float().mixtures(part)
         for weight, span, part in zip(_weights(view), view.spans, parts, strict=True)
     ]
-    parameters = {name: value.float() for name, value in view.parameters.items()}
+    inputs_of = view.plain_inputs()
 
     def far(points: Tensor, own: Tensor) -> Tensor:
-        inputs = view.plain_inputs(parameters, view.rows_of(own, points).float())
+        inputs = inputs_of(view.rows_of(own, points).float())
         return torch.stack([value @ mixture for value, mixture in zip(inputs, mixtures, strict=True)]).sum(0)
 
     part_of_rows = min(PART, max(ENTRIES // (view.space.layout.width * (len(axes) + 1)), 1))

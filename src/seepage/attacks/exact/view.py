@@ -5,6 +5,7 @@ Long because it is one object, what an update tells before any search.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -69,6 +70,8 @@ class View:
             measured, so nothing is certified.
         normalised: BatchNorm was in training mode, and is undone here (``mixed.py``) with this relative error, so a
             row's slopes are not its own; 0 elsewhere.
+        others: the same rows at the weights of other rounds. Their layers come after this view's own in ``layers`` and
+            ``spans``: a row must pass them all.
     """
 
     learner: Learner
@@ -89,6 +92,15 @@ class View:
     integers: Tensor
     compressed: bool
     normalised: float = 0.0
+    others: tuple[View, ...] = ()
+
+    @property
+    def parts(self) -> tuple[View, ...]:
+        """The views of single rounds."""
+        if not self.others:
+            return (self,)
+        own = len(self.layers) - sum(len(other.layers) for other in self.others)
+        return (replace(self, layers=self.layers[:own], spans=self.spans[:own], others=()), *self.others)
 
     @property
     def numeric(self) -> int:
@@ -128,22 +140,26 @@ class View:
 
     def inputs(self, x: Tensor) -> list[Tensor]:
         """What every usable layer takes in, with a 1 for the bias: (rows, in + 1) each."""
-        names = [layer.name for layer in self.layers]
-        return augmented(self.layers, layer_inputs(self.learner, names, self.parameters, x))
+        return [value for part in self.parts for value in _inputs(part.learner, part.layers, part.parameters, x)]
 
-    def plain_inputs(self, parameters: Parameters, x: Tensor) -> list[Tensor]:
-        """The same in float32."""
-        names = [layer.name for layer in self.layers]
-        return augmented(self.layers, layer_inputs(self.plain, names, parameters, x))
+    def plain_inputs(self) -> Callable[[Tensor], list[Tensor]]:
+        """The same in float32: a function of rows."""
+        parts = [(part.layers, {name: value.float() for name, value in part.parameters.items()}) for part in self.parts]
+        return lambda x: [value for layers, own in parts for value in _inputs(self.plain, layers, own, x)]
 
     def slopes(self, x: Tensor, y: Tensor) -> list[Tensor]:
         """How every usable layer's output moves a row's own loss, divided by the batch's size: (rows, out) each."""
-        calls = {layer.name: [1] for layer in self.layers}
-        factors, _ = factored_gradient(self.learner, calls, self.parameters, x, y)
-        return [factors[layer.name][0] * (len(x) / self.total) for layer in self.layers]
+        found = []
+        for part in self.parts:
+            calls = {layer.name: [1] for layer in part.layers}
+            factors, _ = factored_gradient(self.learner, calls, part.parameters, x, y)
+            found += [factors[layer.name][0] * (len(x) / self.total) for layer in part.layers]
+        return found
 
     def without(self, x: Tensor, y: Tensor) -> View:
         """The view of the smaller batch: these rows' part of the gradient is taken away."""
+        if self.others:
+            return joined([part.without(x, y) for part in self.parts])
         part = self.learner.gradient(self.parameters, x, y)
         share = len(x) / self.total
         rest = {name: value - share * part[name] for name, value in self.gradient.items()}
@@ -228,6 +244,19 @@ def view_of(observation: Observation) -> View:
     return replace(view, layers=tuple(layers[k] for k in kept), spans=tuple(spans[k] for k in kept))
 
 
+def joined(views: Sequence[View]) -> View:
+    """Views of the same rows at the weights of several rounds as one; what one round forbids, nobody has."""
+    first, others = views[0], tuple(views[1:])
+    allowed = tuple(torch.stack(each).all(0) for each in zip(*(view.allowed for view in views), strict=True))
+    return replace(
+        first,
+        layers=tuple(layer for view in views for layer in view.layers),
+        spans=tuple(span for view in views for span in view.spans),
+        allowed=tuple(new if bool(new.any()) else old for new, old in zip(allowed, first.allowed, strict=True)),
+        others=others,
+    )
+
+
 def _floor(layer: Layer, gradient: Parameters, parameters: Parameters, sent: float) -> float:
     """The rounding that is certainly in a layer's gradient.
 
@@ -296,6 +325,10 @@ def _own_gradient(gradient: Parameters, layer: Layer) -> Tensor:
     if not layer.biased:
         return weight
     return torch.cat([weight, gradient[parameter_name(layer.name, "bias")][:, None]], 1)
+
+
+def _inputs(learner: Learner, layers: tuple[Layer, ...], parameters: Parameters, x: Tensor) -> list[Tensor]:
+    return augmented(layers, layer_inputs(learner, [layer.name for layer in layers], parameters, x))
 
 
 def augmented(layers: tuple[Layer, ...], inputs: list[Tensor]) -> list[Tensor]:
