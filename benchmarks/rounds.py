@@ -6,7 +6,8 @@ Every cell attacks 20 batches (3 with `--quick`), float32 gradients, labels unkn
 between two rounds 20 steps on other clients' rows move the model. `fedavg-32` and `overlap-64` are rounds of the study
 of rows itself: five local epochs of four mini batches in each; and FedSGD batches of half of a client's 128 rows, drawn
 anew in every epoch. `read`: the share of the rows that are found, every
-input within 0.02; `certified`: the share that comes with a proof; `certified_wrong` must be 0. `one_round_certified`:
+input within 0.02; `certified`: the share that comes with a proof; `certified_wrong` must be 0. Seconds are those that one core computes, whatever
+else the machine does. `one_round_certified`:
 `exact` on the first round alone, in the same run, as the reference. `--store` puts the cells into
 `docs/explanation/rounds.json`, from which the page's table and its picture are made.
 """
@@ -137,9 +138,9 @@ def measured(setting: Setting, count: int) -> dict[str, object]:
     seconds, notes = [], []
     for number in range(count):
         x, seen = rounds(point.observations[number], point.truths[number], point.truths[number + 1], setting.rounds)
-        begin = time.perf_counter()
+        begin = time.process_time()
         claim = together_claim(seen, number) if len(seen) > 1 else alone_claim(seen[0], number)
-        seconds.append(time.perf_counter() - begin)
+        seconds.append(time.process_time() - begin)
         for name, value in counted(x, claim).items():
             totals[name] += value
         alone = alone_claim(seen[0], number)
@@ -175,9 +176,9 @@ def simulated(setting: Setting, settings: RowsSettings, source: Source, count: i
         if number == count:
             break
         x, _ = encoded(truth, truth.rows)
-        begin = time.perf_counter()
+        begin = time.process_time()
         (claim,) = Exact(compile="no")([observation], Streams(number))
-        seconds.append(time.perf_counter() - begin)
+        seconds.append(time.process_time() - begin)
         (alone,) = Exact(compile="no")([observation.rounds[-1]], Streams(number))
         for name, value in counted(x, claim).items():
             totals[name] += value

@@ -133,6 +133,8 @@ def _passed_on(attack: Exact, rounds: Sequence[Observation], streams: Streams, p
     """Every round attacked, with what the others proved."""
     layout = rounds[0].layout
     parts = [_Round(Case(each)) for each in rounds]
+    if not any(part.case.open for part in parts):  # no round alone proves anything that could be passed on
+        return attack([rounds[-1]], streams, progress=progress)[0]
     for turn in range(TURNS):
         for number, part in enumerate(parts):
             if part.grown and not part.case.done:

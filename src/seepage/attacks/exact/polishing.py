@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from seepage.attacks.exact.stacked import FITS, SHARP, STEP, Rounds, flat, whole
+from seepage.attacks.exact.view import codes_of
 
 DOUBTS = 10.0  # times a number's doubt
 SEEN = 2.0  # times all that is left: what is larger would have been seen
@@ -28,6 +29,10 @@ def polished(rounds: Rounds) -> Rounds:
         known = (DOUBTS * doubt + change.abs() < SHARP).all(1) & _together(rounds, rows, left)
         numbers = whole(rounds.view, rows[:, :numeric] + change.clamp(-0.1, 0.1))
         rows = torch.cat([numbers, rows[:, numeric:]], 1)
+    # A row that was proven alone is right to that much already: a fit that moves it more makes up for a wrong row.
+    held = rounds.sure & ((rows - rounds.rows).abs().amax(1) > SHARP)
+    rows = torch.where(held[:, None], rounds.rows, rows)
+    known = _unmixed(rounds, known)
     better = replace(rounds, rows=rows, left=tuple(rounds.less(rows)), settled=known)
     return better if better.unexplained() < rounds.unexplained() else replace(rounds, settled=known)
 
@@ -72,6 +77,17 @@ def _together(rounds: Rounds, rows: Tensor, left: Tensor) -> Tensor:
         bend = ahead + behind - 2 * rounds.own(rows[row : row + 1], labels[:1])
         found[row] = bool((bend.norm(dim=1) > SEEN * left.norm()).all())
     return found
+
+
+def _unmixed(rounds: Rounds, known: Tensor) -> Tensor:
+    """(rows,) which rows are known, and so are all that share their categories.
+
+    Three people of a line can pass for one of them, moved a little, and two copies of the point between the others.
+    """
+    codes = codes_of(rounds.view.space.layout, rounds.rows)
+    alike = (codes[:, None] == codes).all(2)
+    shared: Tensor = ~(alike & ~known).any(1)
+    return shared
 
 
 def _same(rounds: Rounds, rows: Tensor) -> Tensor:

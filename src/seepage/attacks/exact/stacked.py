@@ -16,7 +16,7 @@ from seepage.attacks.exact.view import Layer, View, double_of, layer_gradient, u
 from seepage.models import Parameters, factored_gradient
 from seepage.observation import Claim, Observation, gradient_of
 
-FITS = 2e-5  # of what was sent, in each round: a set that leaves no more explains it; float32 leaves about 1e-6
+FITS = 5e-6  # of what was sent, in each round: a set that leaves no more explains it; float32 leaves about 1e-6
 STEP = 1e-5  # of differences
 SHARP = 0.01  # deviations within which a number must be known to be proven
 

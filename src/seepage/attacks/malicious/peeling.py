@@ -48,6 +48,7 @@ class Ledger:
     def __post_init__(self) -> None:
         self.rows = np.zeros((0, self.space.layout.width))
         self.slopes = np.zeros(0)
+        self.doubts = np.zeros((0, self.space.layout.numeric))  # how far off a row's numbers may have been read
         self.counts = np.zeros((0, self.known.classes if self.known else 1), dtype=np.int64)
         # What is left of a row after it was taken out looks like the row, with a tiny slope.
         seen = np.abs(np.concatenate([each[:, 0] for each in self.sums]))
@@ -77,7 +78,8 @@ class Ledger:
                 np.add.at(self.rounding[other], chain[inside], lost)
                 np.add.at(self.errors[other], chain[inside], errors[inside] + lost)
         self.rows, self.slopes = np.concatenate([self.rows, rows]), np.concatenate([self.slopes, slopes])
-        self.counts = np.concatenate([self.counts, counts[fresh]])
+        own = errors[:, 1 : 1 + self.space.layout.numeric] / np.abs(slopes)[:, None]
+        self.counts, self.doubts = np.concatenate([self.counts, counts[fresh]]), np.concatenate([self.doubts, own])
         return len(fresh)
 
     def _settled(self, found: Found) -> tuple[Found, np.ndarray]:

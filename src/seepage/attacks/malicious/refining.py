@@ -15,6 +15,7 @@ from seepage.attacks.malicious.peeling import Ledger
 SWEEPS = 2
 OUTLYING = 30.0  # times its rounding
 FINE = 2000.0  # whole numbers in a deviation
+WHOLE = 0.1  # nearer to a whole number is whole
 FARTHEST = 3.0  # steps of a whole number that one may be moved by: more is no rounding
 
 
@@ -62,16 +63,23 @@ def _solved(
     ledger: Ledger, bins: np.ndarray, rows: np.ndarray, left: np.ndarray, sizes: np.ndarray, column: int
 ) -> np.ndarray:
     """(rows,) what to add to a number of each row."""
+    space, whole, scale, shift = ledger.space, False, 1.0, 0.0
+    if space.integers is not None and space.scale is not None and space.shift is not None:
+        whole, scale, shift = bool(space.integers[column]), float(space.scale[column]), float(space.shift[column])
+    raw = ledger.rows[:, column] * scale + shift
+    # Bins that share rows can leave directions open: a row moves no further than its reading was unsure, and hardly if
+    # what was read is whole already.
+    reach = ledger.doubts[:, column] + 1e-12
+    if whole:
+        reach = np.where(np.abs(raw - np.round(raw)) < WHOLE, np.minimum(reach, WHOLE / scale), reach)
     weight = 1 / (sizes + 1e-12)
     # A bin that is far off has a row in it that was misread: it must not move the others.
     weight = weight / np.sqrt(1 + (left * weight / OUTLYING) ** 2)
-    matrix = csr_matrix((ledger.slopes[rows] * weight[bins], (bins, rows)), shape=(len(left), len(ledger.rows)))
-    change = np.asarray(lsqr(matrix, left * weight, damp=1e-3 * float(weight.min()), iter_lim=400)[0])
-    space = ledger.space
-    if space.integers is None or space.scale is None or space.shift is None or not bool(space.integers[column]):
+    entries = ledger.slopes[rows] * weight[bins] * reach[rows]
+    matrix = csr_matrix((entries, (bins, rows)), shape=(len(left), len(ledger.rows)))
+    change: np.ndarray = reach * np.asarray(lsqr(matrix, left * weight, damp=1.0, iter_lim=400)[0])
+    if not whole:
         return change
-    scale, shift = float(space.scale[column]), float(space.shift[column])
-    raw = ledger.rows[:, column] * scale + shift
     steps = np.where(np.abs(change * scale) <= FARTHEST, change * scale, 0.0)
     usual = ledger.traps[0].features.usual[column] * scale + shift
     moved = np.round(raw + steps)
