@@ -5,11 +5,10 @@
 Every cell attacks 20 batches (3 with `--quick`), float32 gradients, labels unknown, ranges and statistics known;
 between two rounds 20 steps on other clients' rows move the model. `fedavg-32` and `overlap-64` are rounds of the study
 of rows itself: five local epochs of four mini batches in each; and FedSGD batches of half of a client's 128 rows, drawn
-anew in every epoch. `read`: the share of the rows that are found, every
-input within 0.02; `certified`: the share that comes with a proof; `certified_wrong` must be 0. Seconds are those that one core computes, whatever
-else the machine does. `one_round_certified`:
-`exact` on the first round alone, in the same run, as the reference. `--store` puts the cells into
-`docs/explanation/rounds.json`, from which the page's table and its picture are made.
+anew in every epoch. `read`: the share of the rows that are found, every input within 0.02; `certified`: the share that
+comes with a proof; `certified_wrong` must be 0. `one_round_certified`: `exact` on the first round alone, in the same
+run, as the reference. Seconds are those that one core computes, whatever else the machine does. `--store` puts the
+cells into `docs/explanation/rounds.json`, from which the page's table and its picture are made.
 """
 
 from __future__ import annotations
