@@ -50,16 +50,20 @@ def _facts(verdict: Verdict, measured: Measured | None, prior: float) -> list[tu
     lines += [("claimed", claimed), ("recomputed", f"epsilon {recomputed}{at}, for the whole run")]
     lines += [("", f"{plain(value)} {words}") for words, value in verdict.others]
     if measured is not None and measured.runs:
-        lines.append(
-            ("measured", f"epsilon at least {plain(measured.epsilon)} (95 %): told in {measured.hits:,} of "
-                         f"{measured.runs:,} runs, with {counted(measured.alarms, 'false alarm')}")
-        )  # fmt: skip
+        above = verdict.claimed is not None and measured.epsilon > verdict.claimed
+        told = f"told in {measured.hits:,} of {measured.runs:,} runs, with {counted(measured.alarms, 'false alarm')}"
+        more = ", which is more than was claimed" if above else ""
+        lines.append(("measured", f"epsilon at least {plain(measured.epsilon)} (95 %){more}: {told}"))
     elif measured is not None:
         lines.append(("measured", "epsilon is unbounded: there is no noise to hide behind"))
     if verdict.recomputed is not None:
         most = _readable(verdict, prior)
-        lines.append(("a row", f"guessed exactly with {prior:.2%}, can be read exactly with at most {most:.2%}"))
+        lines.append(("a row", f"{_percent(prior)} to guess it exactly, at most {_percent(most)} to read it exactly"))
     return lines
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
 
 
 def _readable(verdict: Verdict, prior: float) -> float:

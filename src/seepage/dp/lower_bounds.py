@@ -7,6 +7,7 @@ so many right guesses would be too unlikely. Neither says how much more epsilon 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -103,15 +104,21 @@ def chance_of(canaries: int, guesses: int, right: int, epsilon: float, delta: fl
 
     .. math:: P[W \ge v] + 2 m \delta \max_{1 \le i \le v} \frac{P[W \ge v - i] - P[W \ge v]}{i}
     """
-    from scipy.stats import binom
-
-    share = 1 / (1 + math.exp(-epsilon))
-    reached = float(binom.sf(right - 1, guesses, share))
+    chances = np.exp(_log_ways(guesses) - np.arange(guesses + 1)[::-1] * epsilon - guesses * math.log1p(math.exp(-epsilon)))
+    reached = float(chances[right:].sum())
     if delta == 0 or right == 0:
         return min(1.0, reached)
-    added = np.arange(1, right + 1)
-    gained = binom.sf(right - added - 1, guesses, share) - reached
-    return min(1.0, reached + 2 * canaries * delta * float((gained / added).max()))
+    gained = np.cumsum(chances[:right][::-1]) / np.arange(1, right + 1)
+    return min(1.0, reached + 2 * canaries * delta * float(gained.max()))
+
+
+@lru_cache(maxsize=64)
+def _log_ways(guesses: int) -> np.ndarray:
+    """Logarithms of the numbers of ways in which 0, 1, ... of the guesses can be right."""
+    from scipy.special import gammaln  # takes half a second to load
+
+    right = np.arange(guesses + 1)
+    return np.asarray(gammaln(guesses + 1) - gammaln(right + 1) - gammaln(guesses - right + 1))
 
 
 def best_guesses(scores: np.ndarray, coins: np.ndarray, guesses: int) -> int:

@@ -53,11 +53,11 @@ def measure(
     runs = RUNS if isinstance(mechanism, Gaussian) else max(2_000, min(RUNS, DRAWS // max(steps, 1)))
     if steps > DRAWS // 2_000 and not isinstance(mechanism, Gaussian):
         return None
-    ratios = [_ratios(mechanism, taking_part, 2 * runs, random) for taking_part in (True, False)]
-    if ratios[0] is None or ratios[1] is None:
+    if not isinstance(mechanism, Gaussian | Laplace | Sampled):
         return None
-    choose = [each[:runs] for each in ratios if each is not None]
-    count = [each[runs:] for each in ratios if each is not None]
+    # Rounded: the last digits of a sum tell which numbers went into it, and real arithmetic has no such digits.
+    ratios = [np.round(_ratios(mechanism, taking_part, 2 * runs, random), 9) for taking_part in (True, False)]
+    choose, count = [each[:runs] for each in ratios], [each[runs:] for each in ratios]
     best, limit, turned = 0.0, math.inf, False
     for flip in (False, True):
         ins, outs = (-choose[1], -choose[0]) if flip else (choose[0], choose[1])
@@ -79,15 +79,14 @@ def _levels(outs: np.ndarray) -> list[float]:
     return [float(ordered[min(len(outs) - 1, int(len(outs) * (1 - share)))]) for share in shares] + [float(ordered[-1])]
 
 
-def _ratios(mechanism: Mechanism, taking_part: bool, runs: int, random: np.random.Generator) -> np.ndarray | None:
-    """Log-likelihood ratios of what was released in each run, up to a constant."""
+def _ratios(
+    mechanism: Gaussian | Laplace | Sampled, taking_part: bool, runs: int, random: np.random.Generator
+) -> np.ndarray:
+    """Log-likelihood ratios of what was released in each run, or something that grows with them."""
     if isinstance(mechanism, Gaussian):
         return (mechanism.distance if taking_part else 0.0) + random.normal(size=runs)
-    if isinstance(mechanism, Laplace):
-        return _laplace(mechanism, taking_part, runs, random)
-    if isinstance(mechanism, Sampled):
-        return _sampled(mechanism, taking_part, runs, random)
-    return None
+    play = _laplace if isinstance(mechanism, Laplace) else _sampled
+    return play(mechanism, taking_part, runs, random)  # type: ignore[operator, no-any-return]
 
 
 def _laplace(mechanism: Laplace, taking_part: bool, runs: int, random: np.random.Generator) -> np.ndarray:

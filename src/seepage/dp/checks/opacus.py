@@ -125,8 +125,7 @@ def _accounted(
                 remedy="Give epochs as passes over all rounds together, and keep the engine over rounds.",
             )
         )
-    only = "" if poisson else "if batches were drawn by Poisson sampling"
-    findings.append(claim_finding(claimed, recomputed, if_only=None if poisson else amplified, only=only))
+    findings.append(claim_finding(claimed, recomputed))
     sampling = "Poisson batches" if poisson else "shuffled batches"
     return Verdict(
         what=f"{said.kind} (Opacus)",
