@@ -131,7 +131,8 @@ MISCONFIGURED = [
     Case(
         name="noise divided over clients whose messages are all seen",
         files={
-            "server.py": "strategy = DPFedAvgFixed(FedAvg(), num_sampled_clients=100, clip_norm=1.0, noise_multiplier=4.0, "
+            "server.py": "strategy = DPFedAvgFixed(FedAvg(), num_sampled_clients=100, clip_norm=1.0, "
+            "noise_multiplier=4.0, "
             "server_side_noising=False)\nclient = DPFedAvgNumPyClient(client)"
         },
         known={"rounds": 10, "delta": 1e-5},
@@ -240,7 +241,9 @@ RIGHT = [
     Case(
         name="clipping at the clients, with its mod",
         files={
-            "server_app.py": central("ClientSideFixedClipping", "noise_multiplier=4.0, clipping_norm=1, num_sampled_clients=20"),
+            "server_app.py": central(
+                "ClientSideFixedClipping", "noise_multiplier=4.0, clipping_norm=1, num_sampled_clients=20"
+            ),
             "client_app.py": "app = ClientApp(mods=[fixedclipping_mod])",
         },
         known={"rounds": 10, "delta": 1e-5, "against": "outsiders"},
@@ -266,7 +269,8 @@ RIGHT = [
         name="plain words: drawn batches",
         files={
             "dp.toml": '[dp]\nformat = 1\nmechanism = "gaussian"\nunit = "row"\nnoise_multiplier = 1.1\nclip = 1.0\n'
-            'sampling = "poisson"\nrows = 10000\nbatch_size = 100\nlocal_epochs = 5\nrounds = 1\ndelta = 1e-6\nepsilon = 2.0'
+            'sampling = "poisson"\nrows = 10000\nbatch_size = 100\nlocal_epochs = 5\n'
+            "rounds = 1\ndelta = 1e-6\nepsilon = 2.0"
         },
     ),
     Case(
@@ -284,8 +288,10 @@ RIGHT = [
     Case(
         name="settings in Flower's project file",
         files={
-            "pyproject.toml": "[tool.flwr.app.config]\nnum-server-rounds = 10\nnoise-multiplier = 4.0\nclipping-norm = 1.0",
-            "server_app.py": "noise = context.run_config['noise-multiplier']\nclip: float = context.run_config['clipping-norm']\n"
+            "pyproject.toml": "[tool.flwr.app.config]\nnum-server-rounds = 10\nnoise-multiplier = "
+            "4.0\nclipping-norm = 1.0",
+            "server_app.py": "noise = context.run_config['noise-multiplier']\nclip: float = "
+            "context.run_config['clipping-norm']\n"
             + central("ServerSideFixedClipping", "noise_multiplier=noise, clipping_norm=clip, num_sampled_clients=20"),
         },
         known={"delta": 1e-5, "against": "outsiders", "claims": 4.0},
@@ -293,7 +299,8 @@ RIGHT = [
     Case(
         name="noise divided over clients of whom only the sum is seen",
         files={
-            "server.py": "strategy = DPFedAvgFixed(FedAvg(), 100, 1.0, noise_multiplier=4.0, server_side_noising=False)",
+            "server.py": "strategy = DPFedAvgFixed(FedAvg(), 100, 1.0, noise_multiplier=4.0, "
+            "server_side_noising=False)",
             "client.py": "app = ClientApp(mods=[secaggplus_mod])\nclient = DPFedAvgNumPyClient(client)",
         },
         known={"rounds": 10, "delta": 1e-5, "claims": 4.0},

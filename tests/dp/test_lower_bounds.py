@@ -1,4 +1,4 @@
-"""The measured bound stays below the truth where the truth is known, and goes above the claim where noise is missing."""
+"""The measured bound stays below the truth where that is known, and goes above the claim where noise is missing."""
 
 from __future__ import annotations
 
@@ -129,7 +129,8 @@ def trained(seed: int, *, rows: int = 300, canaries: int = 150, width: int = 60,
 @pytest.mark.parametrize("batch_size", [300, 60])
 def test_canaries_in_a_training_stay_below_the_accountant(batch_size: int) -> None:
     above = [
-        found.lower > found.upper for found in (trained(s, batch_size=batch_size, noise=2.0, epochs=2) for s in range(8))
+        found.lower > found.upper
+        for found in (trained(s, batch_size=batch_size, noise=2.0, epochs=2) for s in range(8))
     ]
     assert sum(above) <= 3  # each with 5 %: four have a chance below 1 in 2,000
 

@@ -37,7 +37,7 @@ class Asked(Settings):
             positional=True,
         ),
     ] = ()
-    settings: Annotated[dict[str, str], SETTABLE] = {}
+    settings: Annotated[dict[str, str], Field(default_factory=dict), SETTABLE]
     measure: Annotated[
         bool, Option(help="Also run each mechanism, and bound epsilon from below by what can be told.", group=MAIN)
     ] = False
@@ -94,15 +94,25 @@ class Run(Settings):
     noise: Annotated[float, Field(ge=0, le=MOST), Option(help="Noise multiplier.", group=MAIN)] = 1.0
     clip: Annotated[float, Field(gt=0, le=MOST), Option(help="Largest norm of a row's gradient.", group=MAIN)] = 1.0
     delta: Annotated[float, Field(gt=0, lt=1), Option(help="Delta of the promise.", group=MAIN)] = 1e-5
-    rows: Annotated[int, Field(ge=2, le=4000), Option(help="Rows of the client, drawn from the table.", group=TRAINING)] = 600
-    batch_size: Annotated[int, Field(ge=1, le=MOST), Option(help="Expected rows of a batch; Poisson.", group=TRAINING)] = 100
-    epochs: Annotated[int, Field(ge=1, le=MOST), Option(help="Passes over the rows, all rounds together.", group=TRAINING)] = 5
+    rows: Annotated[
+        int, Field(ge=2, le=4000), Option(help="Rows of the client, drawn from the table.", group=TRAINING)
+    ] = 600
+    batch_size: Annotated[
+        int, Field(ge=1, le=MOST), Option(help="Expected rows of a batch; Poisson.", group=TRAINING)
+    ] = 100
+    epochs: Annotated[
+        int, Field(ge=1, le=MOST), Option(help="Passes over the rows, all rounds together.", group=TRAINING)
+    ] = 5
     learning_rate: Annotated[float, Field(gt=0, le=MOST), Option(help="Of plain SGD.", group=TRAINING)] = 0.1
-    canaries: Annotated[int, Field(ge=1, le=4000), Option(help="Rows with a wrong target, in or out by a coin.", group=MAIN)] = 300
+    canaries: Annotated[
+        int, Field(ge=1, le=4000), Option(help="Rows with a wrong target, in or out by a coin.", group=MAIN)
+    ] = 300
     lowered: Annotated[
         float,
         Field(gt=0),
-        Option(help="Divide the noise that is really added by this: what a broken mechanism looks like.", group=TRAINING),
+        Option(
+            help="Divide the noise that is really added by this: what a broken mechanism looks like.", group=TRAINING
+        ),
     ] = 1.0
     claims: Annotated[float | None, Field(gt=0), Option(help="The epsilon that is claimed.", group=MAIN)] = None
     seed: Annotated[int, Option(help="Of all random numbers.", group=TRAINING)] = 0

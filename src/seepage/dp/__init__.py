@@ -1,12 +1,12 @@
 """Privacy that was configured: what files say of it, what it is worth, and what canaries measure.
 
-    readers/            Python source, NVFlare's JSON, TOML -> what was said; nothing of a file is ever run
-    mechanisms.py       noise beside what it has to cover, composed over releases: the upper bound of epsilon
-    checks/             what was said -> a verdict: epsilon claimed and recomputed, and findings
-    lower_bounds.py     guesses that were right -> the lower bound of epsilon
-    measuring.py        a mechanism alone, run many times
-    canaries.py         one private training on a table with canary rows
-    reconstruction.py   what epsilon leaves of guessing a row exactly
+readers/            Python source, NVFlare's JSON, TOML -> what was said; nothing of a file is ever run
+mechanisms.py       noise beside what it has to cover, composed over releases: the upper bound of epsilon
+checks/             what was said -> a verdict: epsilon claimed and recomputed, and findings
+lower_bounds.py     guesses that were right -> the lower bound of epsilon
+measuring.py        a mechanism alone, run many times
+canaries.py         one private training on a table with canary rows
+reconstruction.py   what epsilon leaves of guessing a row exactly
 """
 
 from __future__ import annotations

@@ -113,7 +113,9 @@ def audit_rows(
         an auditor who sees gradients, with who is in a batch estimated for all rows at once.
     """
     if not 1 <= canaries < len(x):
-        raise InputError(f"There are to be {canaries} canaries among {len(x)} rows; at least 1 and fewer than rows are needed.")
+        raise InputError(
+            f"There are to be {canaries} canaries among {len(x)} rows; at least 1 and fewer than rows are needed."
+        )
     if len(x) > MOST_ROWS or len(x) * learner.size > LARGEST:
         raise InputError(
             f"{len(x):,} rows of a model with {learner.size:,} numbers are too many for this audit; at most "
@@ -216,11 +218,12 @@ class _Server:
         offset = covariance @ evidence.double() / self.deviation**2
         own = (1 / covariance.diagonal() - 1 / spread).clamp(min=1e-12)  # what is new about a row
         value = offset / covariance.diagonal() / own + chances  # presence, with noise of variance 1/own
-        ratio = ((value - 0.5) * own)[: self.canaries]
+        ratio: Tensor = ((value - 0.5) * own)[: self.canaries]
         if self.rate == 1:
             return ratio
         stays = torch.full_like(ratio, math.log1p(-self.rate))
-        return torch.logaddexp(stays, math.log(self.rate) + ratio)
+        told: Tensor = torch.logaddexp(stays, math.log(self.rate) + ratio)
+        return told
 
 
 def _products(rows: Tensor, deviation: float) -> Tensor:
@@ -238,7 +241,8 @@ def _row_gradients(learner: Learner, clip: float) -> Callable[[Parameters, Tenso
 
     def of_rows(parameters: Parameters, x: Tensor, y: Tensor) -> Tensor:
         flat = torch.cat([value.flatten(1) for value in each(parameters, x, y).values()], dim=1)
-        return flat * (clip / (flat.norm(dim=1, keepdim=True) + 1e-6)).clamp(max=1.0)
+        shortened: Tensor = flat * (clip / (flat.norm(dim=1, keepdim=True) + 1e-6)).clamp(max=1.0)
+        return shortened
 
     return of_rows
 

@@ -50,8 +50,8 @@ def check_files(
     found = [verdict for source in sources for verdict in _verdicts(source, sources, facts)]
     if not found:
         raise InputError(
-            f"There is no privacy setting in {', '.join(path.name for path in files)} that is known: Opacus' make_private, "
-            "Flower's DP strategies and LocalDpMod, NVFlare's filters, or a section [dp]."
+            f"There is no privacy setting in {', '.join(path.name for path in files)} that is known: Opacus' "
+            "make_private, Flower's DP strategies and LocalDpMod, NVFlare's filters, or a section [dp]."
         )
     return found
 

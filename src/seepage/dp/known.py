@@ -30,7 +30,9 @@ class Known(BaseModel):
 
     rows: Annotated[_Count, Option(help="Rows of the smallest client.", group=FEDERATION)] = None
     batch_size: Annotated[_Count, Option(help="Rows in a batch.", group=FEDERATION)] = None
-    local_epochs: Annotated[_Count, Option(help="Passes over its rows that a client makes in a round.", group=FEDERATION)] = None
+    local_epochs: Annotated[
+        _Count, Option(help="Passes over its rows that a client makes in a round.", group=FEDERATION)
+    ] = None
     rounds: Annotated[_Count, Option(help="Rounds of the federation.", group=FEDERATION)] = None
     clients: Annotated[_Count, Option(help="Clients that could take part.", group=FEDERATION)] = None
     sampled: Annotated[_Count, Option(help="Clients that take part in a round.", group=FEDERATION)] = None
@@ -96,7 +98,9 @@ def facts_of(known: Known, sources: Sequence[Source]) -> Facts:
             raise InputError(f"{name} is {_places(told)}; it can have one value only.")
         elif values and option is not None:
             flag = f"--{name.replace('_', '-')}"
-            raise InputError(f"{name} is {told[0].value:g} in {told[0].place}, and {flag} says {option:g}; leave {flag} out.")
+            raise InputError(
+                f"{name} is {told[0].value:g} in {told[0].place}, and {flag} says {option:g}; leave {flag} out."
+            )
         elif values:
             numbers[name] = _checked(told[0])
         if option is not None:

@@ -104,7 +104,9 @@ def chance_of(canaries: int, guesses: int, right: int, epsilon: float, delta: fl
 
     .. math:: P[W \ge v] + 2 m \delta \max_{1 \le i \le v} \frac{P[W \ge v - i] - P[W \ge v]}{i}
     """
-    chances = np.exp(_log_ways(guesses) - np.arange(guesses + 1)[::-1] * epsilon - guesses * math.log1p(math.exp(-epsilon)))
+    chances = np.exp(
+        _log_ways(guesses) - np.arange(guesses + 1)[::-1] * epsilon - guesses * math.log1p(math.exp(-epsilon))
+    )
     reached = float(chances[right:].sum())
     if delta == 0 or right == 0:
         return min(1.0, reached)

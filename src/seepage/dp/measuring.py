@@ -85,8 +85,9 @@ def _ratios(
     """Log-likelihood ratios of what was released in each run, or something that grows with them."""
     if isinstance(mechanism, Gaussian):
         return (mechanism.distance if taking_part else 0.0) + random.normal(size=runs)
-    play = _laplace if isinstance(mechanism, Laplace) else _sampled
-    return play(mechanism, taking_part, runs, random)  # type: ignore[operator, no-any-return]
+    if isinstance(mechanism, Laplace):
+        return _laplace(mechanism, taking_part, runs, random)
+    return _sampled(mechanism, taking_part, runs, random)
 
 
 def _laplace(mechanism: Laplace, taking_part: bool, runs: int, random: np.random.Generator) -> np.ndarray:
@@ -106,5 +107,7 @@ def _sampled(mechanism: Sampled, taking_part: bool, runs: int, random: np.random
         drawn = (random.random(runs) < rate) * float(taking_part)
         seen = drawn + noise * random.normal(size=runs)
         with np.errstate(over="ignore"):
-            total += np.logaddexp(math.log1p(-rate) if rate < 1 else -math.inf, math.log(rate) + (seen - 0.5) / noise**2)
+            total += np.logaddexp(
+                math.log1p(-rate) if rate < 1 else -math.inf, math.log(rate) + (seen - 0.5) / noise**2
+            )
     return total

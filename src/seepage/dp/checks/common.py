@@ -119,7 +119,9 @@ def claim_finding(
     """
     if claimed is None:
         severity: Severity = "wrong" if recomputed > HOLLOW else "doubtful" if recomputed > WEAK else "right"
-        worth = {"wrong": "that promises nothing", "doubtful": "that is little", "right": "nobody claims less"}[severity]
+        worth = {"wrong": "that promises nothing", "doubtful": "that is little", "right": "nobody claims less"}[
+            severity
+        ]
         remedy = "More noise, fewer rounds or larger batches." if severity != "right" else ""
         return Finding(
             check="claim", severity=severity, sentence=f"Epsilon is {plain(recomputed)}: {worth}.", remedy=remedy
@@ -145,8 +147,8 @@ def unit_findings(unit: str, facts: Facts) -> list[Finding]:
         Finding(
             check="unit",
             severity="wrong",
-            sentence=f"One row is hidden, not a client: the epsilon of a client{many} is as many times higher as it has "
-            "rows.",
+            sentence=f"One row is hidden, not a client: the epsilon of a client{many} is as many times higher as it "
+            "has rows.",
             remedy="Claim it for a row, or clip and noise whole updates.",
         )
     ]

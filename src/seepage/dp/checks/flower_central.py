@@ -86,8 +86,8 @@ def check_central(said: Said, facts: Facts) -> Verdict:
     return Verdict(
         what=f"{said.kind} (Flower)",
         place=said.place,
-        does=f"clips updates of {setting.sampled:,} clients to norm {plain(setting.clip)}, and the server adds noise of "
-        f"deviation {plain(setting.asked * setting.clip / setting.sampled)} to their mean, {rounds:,} "
+        does=f"clips updates of {setting.sampled:,} clients to norm {plain(setting.clip)}, and the server adds noise "
+        f"of deviation {plain(setting.asked * setting.clip / setting.sampled)} to their mean, {rounds:,} "
         f"round{'s' if rounds > 1 else ''}",
         protects=PROTECTS,
         delta=delta,
@@ -135,8 +135,8 @@ def _adaptive(said: Said, asked: float, sampled: int, findings: list[Finding]) -
             Finding(
                 check="adaptive clip",
                 severity="wrong",
-                sentence=f"The count of clipped clients gets noise of deviation {plain(deviation)}, and a noise multiplier "
-                f"of {plain(asked)} needs more than {plain(asked / 2)} there: Flower stops.",
+                sentence=f"The count of clipped clients gets noise of deviation {plain(deviation)}, and a noise "
+                f"multiplier of {plain(asked)} needs more than {plain(asked / 2)} there: Flower stops.",
                 remedy="Sample more clients, or raise clipped_count_stddev.",
             )
         )
@@ -148,13 +148,13 @@ def _adaptive(said: Said, asked: float, sampled: int, findings: list[Finding]) -
         Finding(
             check="adaptive clip",
             severity="doubtful" if worth < asked / 1.05 else "right",
-            sentence=f"The clip follows a noisy count, which costs too: a client moves Flower's count by 1, and the noise "
-            f"of deviation {plain(deviation)} on it is made for 1/2. A multiplier of {plain(asked)} is worth "
+            sentence="The clip follows a noisy count, which costs too: a client moves Flower's count by 1, and the "
+            f"noise of deviation {plain(deviation)} on it is made for 1/2. A multiplier of {plain(asked)} is worth "
             f"{plain(worth)}.",
             remedy=f"Raise {name} to {plain(4 * asked)} or more." if worth < asked / 1.05 else "",
         )
     )
-    return worth
+    return float(worth)
 
 
 def _around(said: Said, facts: Facts) -> list[Finding]:
@@ -165,7 +165,8 @@ def _around(said: Said, facts: Facts) -> list[Finding]:
             Finding(
                 check="clip",
                 severity="doubtful",
-                sentence=f"Clients clip with {mod}, and none of the files given uses it: without it nothing is clipped.",
+                sentence=f"Clients clip with {mod}, and none of the files given uses it: without it nothing is "
+                "clipped.",
                 remedy=f"Give the client's file too, with {mod} among its mods.",
             )
         )
@@ -174,8 +175,8 @@ def _around(said: Said, facts: Facts) -> list[Finding]:
             Finding(
                 check="weights",
                 severity="doubtful",
-                sentence="FedAvg weighs clients by their rows: one with more than its share moves the mean by more than "
-                "the noise is made for.",
+                sentence="FedAvg weighs clients by their rows: one with more than its share moves the mean by more "
+                "than the noise is made for.",
                 remedy="Let all clients report the same number of examples; with accountant=... Flower checks it.",
             )
         )
@@ -185,7 +186,9 @@ def _around(said: Said, facts: Facts) -> list[Finding]:
 def _server(facts: Facts) -> Finding:
     if facts.against == "outsiders":
         return Finding(
-            check="server", severity="right", sentence="The server sees updates without noise, and nobody claims otherwise."
+            check="server",
+            severity="right",
+            sentence="The server sees updates without noise, and nobody claims otherwise.",
         )
     return Finding(
         check="server",
@@ -208,8 +211,9 @@ def _drawn(sampled: int, clients: int, amplified: float, recomputed: float) -> F
     return Finding(
         check="sampling",
         severity="doubtful",
-        sentence=f"{sampled:,} of {clients:,} clients take part in a round, a fixed number, and the server knows who. Drawn "
-        f"by Poisson sampling, in secret, it would be {plain(amplified)}; {plain(recomputed)} needs no such thing.",
+        sentence=f"{sampled:,} of {clients:,} clients take part in a round, a fixed number, and the server knows who. "
+        f"Drawn by Poisson sampling, in secret, it would be {plain(amplified)}; {plain(recomputed)} needs no such "
+        "thing.",
         remedy="State the number without sampling.",
     )
 
@@ -238,7 +242,8 @@ def _divided(
             check="divided noise",
             severity="right" if hidden else "wrong",
             sentence=f"Each client adds only its share of the noise, a multiplier of {plain(share)} instead of "
-            f"{plain(setting.asked)}: " + ("the server sees the sum only." if hidden else "the server sees each message."),
+            f"{plain(setting.asked)}: "
+            + ("the server sees the sum only." if hidden else "the server sees each message."),
             remedy="" if hidden else "Use secure aggregation, or the whole noise at each client.",
         )
     )

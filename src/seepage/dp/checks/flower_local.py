@@ -71,8 +71,8 @@ def check_local(said: Said, facts: Facts) -> Verdict:
     return Verdict(
         what="LocalDpMod (Flower)",
         place=said.place,
-        does=f"clips a client's update to norm {plain(clip)} and adds noise of deviation {plain(noise)} to every number "
-        f"of it, in {'each of ' if rounds > 1 else ''}{rounds:,} round{'s' if rounds > 1 else ''}",
+        does=f"clips a client's update to norm {plain(clip)} and adds noise of deviation {plain(noise)} to every "
+        f"number of it, in {'each of ' if rounds > 1 else ''}{rounds:,} round{'s' if rounds > 1 else ''}",
         protects=PROTECTS,
         delta=delta,
         claimed=claimed,
@@ -99,7 +99,10 @@ def _sensitivity(clip: float, covered: float) -> Finding:
             f"{plain(2 * clip)}.",
         )
     times = math.inf if covered == 0 else 2 * clip / covered
-    sentence = f"The sensitivity is {plain(covered)}, but two updates clipped to {plain(clip)} can differ by {plain(2 * clip)}: "
+    sentence = (
+        f"The sensitivity is {plain(covered)}, but two updates clipped to {plain(clip)} can differ by "
+        f"{plain(2 * clip)}: "
+    )
     if covered >= clip:
         sentence += "the noise hides whether a client took part, not which of two tables it has."
     else:

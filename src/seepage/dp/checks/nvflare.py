@@ -68,8 +68,8 @@ def check_svt(said: Said, facts: Facts) -> Verdict:
         Finding(
             check="release",
             severity="wrong" if over else "right",
-            sentence=f"epsilon={plain(asked)} pays for choosing which numbers are sent; sending them costs {plain(release)} "
-            "more.",
+            sentence=f"epsilon={plain(asked)} pays for choosing which numbers are sent; sending them costs "
+            f"{plain(release)} more.",
             remedy=f"Set epsilon_release, for example to {plain(asked)}, and claim the sum." if over else "",
         )
     )

@@ -75,10 +75,14 @@ def _verdict(said: Said, facts: Facts, engine: Said | None, findings: list[Findi
     rounds = rounds_of(facts, findings, what="one round")
     local = count(said, "epochs") if targeted else facts.count("local_epochs")
     if local is None:
-        findings.append(_doubt("local epochs", "Nobody says how many passes a round has; 1 is taken.", "--local-epochs"))
+        findings.append(
+            _doubt("local epochs", "Nobody says how many passes a round has; 1 is taken.", "--local-epochs")
+        )
         local = 1
     elif targeted and facts.count("local_epochs") not in (None, local):
-        raise InputError(f"epochs is {local} in {said.place}, and local_epochs {facts.count('local_epochs')} elsewhere.")
+        raise InputError(
+            f"epochs is {local} in {said.place}, and local_epochs {facts.count('local_epochs')} elsewhere."
+        )
     batches = _Batches(rate=rate, epochs=local * rounds)
     target = number(said, "target_epsilon") if targeted else None
     accountant = str(engine.values.get("accountant", "prv")) if engine else "prv"
@@ -148,18 +152,16 @@ def _shuffled(amplified: float, recomputed: float) -> Finding:
     return Finding(
         check="sampling",
         severity="doubtful",
-        sentence=f"poisson_sampling is False: batches are shuffled, and Opacus still counts {plain(amplified)} as if they "
-        f"were drawn; without that {plain(recomputed)} can be stated.",
+        sentence=f"poisson_sampling is False: batches are shuffled, and Opacus still counts {plain(amplified)} as if "
+        f"they were drawn; without that {plain(recomputed)} can be stated.",
         remedy="Leave poisson_sampling at True.",
     )
 
 
 def _clip(said: Said, findings: list[Finding]) -> float:
     value = said.values.get("max_grad_norm")
-    if isinstance(value, tuple):
-        clip = math.sqrt(sum(each**2 for each in value))  # a norm for each layer; Opacus makes noise for all together
-    else:
-        clip = number(said, "max_grad_norm")
+    # A norm for each layer: Opacus makes noise for all of them together.
+    clip = math.hypot(*value) if isinstance(value, tuple) else number(said, "max_grad_norm")
     if clip == 0:
         raise InputError(f"max_grad_norm in {said.place} is 0; it must be above 0.")
     if not math.isfinite(clip):
@@ -184,8 +186,8 @@ def _delta(said: Said, facts: Facts, findings: list[Finding]) -> float:
             Finding(
                 check="delta",
                 severity="wrong",
-                sentence=f"Delta is {unclear.text} (line {unclear.line}): that is one over the number of batches, not of "
-                "rows.",
+                sentence=f"Delta is {unclear.text} (line {unclear.line}): that is one over the number of batches, not "
+                "of rows.",
                 remedy="Take 1 / len(loader.dataset) or less.",
             )
         )
@@ -206,7 +208,9 @@ def _claimed(said: Said, facts: Facts, target: float | None) -> float | None:
 
 def _flags(missing: list[str], facts: Facts) -> str:
     several = facts.several or {}
-    words = [f"--{name.replace('_', '-')}" + (f" (files say {several[name]})" if name in several else "") for name in missing]
+    words = [
+        f"--{name.replace('_', '-')}" + (f" (files say {several[name]})" if name in several else "") for name in missing
+    ]
     return " and ".join(words)
 
 
@@ -223,8 +227,8 @@ def _beside(said: Said, facts: Facts, engine: Said | None) -> list[Finding]:
             Finding(
                 check="batch norm",
                 severity="wrong",
-                sentence=f"The model has {norms[0]}: it mixes the rows of a batch, so that no row has a gradient of its "
-                "own to clip. Opacus refuses it; a guarantee made without that check does not hold.",
+                sentence=f"The model has {norms[0]}: it mixes the rows of a batch, so that no row has a gradient of "
+                "its own to clip. Opacus refuses it; a guarantee made without that check does not hold.",
                 remedy="Use LayerNorm or GroupNorm (ModuleValidator.fix does).",
             )
         )

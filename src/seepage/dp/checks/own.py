@@ -52,8 +52,7 @@ def check_own(said: Said, facts: Facts) -> Verdict:
                 remedy="State the epsilon of the run (epsilon_of = 'run').",
             )
         )
-    first = others[0] if others else ("", None)
-    findings.append(claim_finding(claimed, recomputed, if_only=first[1], only=first[0]))
+    findings.append(claim_finding(claimed, recomputed))
     return Verdict(
         what=f"[dp] {kind}",
         place=said.place,
@@ -63,7 +62,7 @@ def check_own(said: Said, facts: Facts) -> Verdict:
         delta=delta,
         claimed=claimed,
         recomputed=recomputed,
-        others=tuple(each for each in others if each[1] is not None),
+        others=tuple(others),
         mechanism=mechanism,
         findings=ordered(findings),
     )
@@ -103,8 +102,9 @@ def _sensitivity(said: Said, facts: Facts, findings: list[Finding]) -> float:
             Finding(
                 check="sensitivity",
                 severity="wrong",
-                sentence=f"The sensitivity is said to be {plain(told)}, but what is clipped to {plain(clip)} can differ by "
-                f"{plain(apart)}: noise made for it is {plain(apart / told if told else math.inf)} times too small.",
+                sentence=f"The sensitivity is said to be {plain(told)}, but what is clipped to {plain(clip)} can "
+                f"differ by {plain(apart)}: noise made for it is {plain(apart / told if told else math.inf)} times "
+                "too small.",
                 remedy=f"Make the noise for {plain(apart)}.",
             )
         )
@@ -119,8 +119,8 @@ def _l1_of_l2(apart: float, facts: Facts, findings: list[Finding]) -> float:
         Finding(
             check="norm",
             severity="wrong",
-            sentence=f"Laplace noise has to cover L1 distances, and the clip is in L2: with {size:,} numbers {plain(apart)} "
-            f"in L2 can be {plain(apart * math.sqrt(size))} in L1.",
+            sentence=f"Laplace noise has to cover L1 distances, and the clip is in L2: with {size:,} numbers "
+            f"{plain(apart)} in L2 can be {plain(apart * math.sqrt(size))} in L1.",
             remedy="Clip in L1, or take Gaussian noise.",
         )
     )
@@ -137,8 +137,8 @@ def _share(said: Said, findings: list[Finding]) -> float:
             Finding(
                 check="divided noise",
                 severity="doubtful",
-                sentence=f"Each client adds 1/{plain(divided)} of the noise, and only the sum is seen: independent shares "
-                "add up to less, and a client that drops out takes its share away.",
+                sentence=f"Each client adds 1/{plain(divided)} of the noise, and only the sum is seen: independent "
+                "shares add up to less, and a client that drops out takes its share away.",
                 remedy="Divide by the square root of the number of clients that surely stay.",
             )
         )
@@ -156,7 +156,7 @@ def _share(said: Said, findings: list[Finding]) -> float:
 
 def _mechanism(
     said: Said, facts: Facts, noise: float, sensitivity: float, rounds: int
-) -> tuple[Mechanism, list[tuple[str, float | None]]]:
+) -> tuple[Mechanism, list[tuple[str, float]]]:
     """The mechanism, and epsilon under a friendlier assumption."""
     if not math.isfinite(sensitivity):
         return NoGuarantee(), []

@@ -51,7 +51,9 @@ def _config(documents: dict[Path, dict[str, Any]]) -> dict[str, object]:
     for path, document in documents.items():
         for name, value in (flower_config(document) or {}).items():
             if name in found and found[name] != value:
-                raise InputError(f"The setting {name!r} has two values in the project files, the second in {path.name}.")
+                raise InputError(
+                    f"The setting {name!r} has two values in the project files, the second in {path.name}."
+                )
             found[name] = value
     return found
 

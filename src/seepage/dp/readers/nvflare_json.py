@@ -19,7 +19,7 @@ def read_json(text: str, file: str) -> Source:
     """What an NVFlare configuration says of privacy.
 
     Example:
-        >>> text = '{"filters": [{"path": "nvflare.app_common.filters.svt_privacy.SVTPrivacy", "args": {"epsilon": 1}}]}'
+        >>> text = '{"filters": [{"path": "nvflare.filters.svt_privacy.SVTPrivacy", "args": {"epsilon": 1}}]}'
         >>> read_json(text, "config_fed_client.json").said[0].values["epsilon"]
         1
     """

@@ -144,8 +144,8 @@ def _refuse_old_opacus(calls: list[tuple[str, ast.Call]], file: str) -> None:
         words = {each.arg for each in call.keywords}
         if name == "PrivacyEngine" and (call.args or words & {"noise_multiplier", "max_grad_norm", "sample_rate"}):
             raise InputError(
-                f"PrivacyEngine in {file}, line {call.lineno}, is of Opacus before 1.0, which is not understood; from 1.0 "
-                "on noise_multiplier and max_grad_norm are arguments of make_private."
+                f"PrivacyEngine in {file}, line {call.lineno}, is of Opacus before 1.0, which is not understood; from "
+                "1.0 on noise_multiplier and max_grad_norm are arguments of make_private."
             )
 
 

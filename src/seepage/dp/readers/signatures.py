@@ -53,7 +53,7 @@ _ENGINE: dict[str, Value | _Needed] = {
     "min_clipbound": None,
     "unclipped_num_std": None,
 }
-_PLACES: dict[str, Value | _Needed] = {name: NEEDED for name in ("module", "optimizer", "data_loader")}
+_PLACES: dict[str, Value | _Needed] = dict.fromkeys(("module", "optimizer", "data_loader"), NEEDED)
 
 
 def _flower(**arguments: Value | _Needed) -> Signature:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from seepage._core import InputError, unknown_name
 from seepage._core.errors import shown
@@ -83,7 +83,7 @@ def _value(name: str, value: Any, file: str) -> Value:
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
         kind = "true or false" if kinds == (bool,) else "a number"
         raise InputError(f"{name} in [dp] of {file} is {shown(value)}; it must be {kind}.")
-    return value  # type: ignore[no-any-return]
+    return cast(Value, value)
 
 
 def flower_config(document: Mapping[str, Any]) -> dict[str, object] | None:
