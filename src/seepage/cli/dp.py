@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from pydantic import Field
 
-from seepage._core import InputError
+from seepage._core import InputError, Streams
 from seepage._core.option import MAIN, Option
 from seepage.cli.declared import Typed, make_command, split
 from seepage.cli.grouped import GroupedCommand
@@ -18,8 +19,11 @@ from seepage.dp.known import SETTABLE, Known
 from seepage.plans.options import MOST, Settings, checked
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from seepage.dp.findings import Verdict
     from seepage.dp.measuring import Measured
+    from seepage.models import Learner
 
 app = typer.Typer(no_args_is_help=True, help="What differential privacy that somebody configured is worth.")
 
@@ -79,7 +83,6 @@ def _check(context: typer.Context, typed: Typed) -> None:
 
 
 def _measured(verdict: Verdict) -> Measured | None:
-    from seepage._core import Streams
     from seepage.dp.measuring import measure
 
     if verdict.mechanism is None or verdict.delta is None:
@@ -133,6 +136,7 @@ def _audit(context: typer.Context, typed: Typed) -> None:
     check_there(rest["data"])
     from dataclasses import asdict
 
+    from seepage.cli.console import ProgressBars
     from seepage.cli.dp_shown import print_audited
     from seepage.dp.canaries import Training, audit_rows
 
@@ -145,20 +149,30 @@ def _audit(context: typer.Context, typed: Typed) -> None:
         learning_rate=asked.learning_rate,
         lowered=asked.lowered,
     )
-    found = audit_rows(learner, x, y, training, streams, canaries=asked.canaries, delta=asked.delta)
+    with ProgressBars() as bars:
+        found = audit_rows(
+            learner,
+            x,
+            y,
+            training,
+            streams,
+            canaries=asked.canaries,
+            delta=asked.delta,
+            progress=lambda done, total: bars("noisy gradients", done, total),
+        )
     if asked.as_json:
-        typer.echo(json.dumps(asdict(found) | {"claimed": asked.claims}, indent=2))
+        upper = found.upper if math.isfinite(found.upper) else "unbounded"
+        typer.echo(json.dumps(asdict(found) | {"upper": upper, "claimed": asked.claims}, indent=2))
     else:
         print_audited(found, asked.claims)
     if found.lower > (asked.claims if asked.claims is not None else found.upper):
         raise typer.Exit(1)
 
 
-def _client(asked: Run, table: Typed):  # type: ignore[no-untyped-def]
+def _client(asked: Run, table: Typed) -> tuple[Learner, Tensor, Tensor, Streams]:
     """The model, the encoded rows of one client, and random numbers."""
-    import torch
+    import torch  # takes seconds to load, and help must be there at once
 
-    from seepage._core import Streams
     from seepage.cli.tables import quiet_about_left_out
     from seepage.data import Encoder
     from seepage.data.source import open_source

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.func import grad
 
 from seepage._core import InputError, Streams
-from seepage.dp.lower_bounds import CONFIDENCE, one_run
+from seepage.dp.lower_bounds import one_run
 from seepage.dp.mechanisms import Sampled
 from seepage.models import Learner, Parameters
 
@@ -54,7 +54,7 @@ class Audited:
     """What one run showed.
 
     Args:
-        lower: epsilon at least, at the confidence.
+        lower: epsilon at least, at 95 %.
         upper: epsilon at most, by the accountant, if the mechanism is what it says.
         delta: of both.
         canaries, guesses, right: coins thrown, guessed, and guessed right.
@@ -81,7 +81,6 @@ def audit_rows(
     *,
     canaries: int = 200,
     delta: float = 1e-5,
-    confidence: float = CONFIDENCE,
     progress: Progress | None = None,
 ) -> Audited:
     """Train once with canaries in and out by fair coins, and bound epsilon from below.
@@ -96,7 +95,7 @@ def audit_rows(
         streams: of random numbers.
 
     Guarantees:
-        The lower bound is above the true epsilon in at most ``1 - confidence`` of runs. A low one proves nothing.
+        The lower bound is above the true epsilon in at most 5 % of runs. A low one proves nothing.
 
     Example:
         >>> from seepage.models import Linear, make_learner
@@ -112,28 +111,33 @@ def audit_rows(
         Steinke, Nasr and Jagielski, Privacy Auditing with One (1) Training Run, NeurIPS 2023; the scores are theirs for
         an auditor who sees gradients, with who is in a batch estimated for all rows at once.
     """
-    if not 1 <= canaries < len(x):
-        raise InputError(
-            f"There are to be {canaries} canaries among {len(x)} rows; at least 1 and fewer than rows are needed."
-        )
-    if len(x) > MOST_ROWS or len(x) * learner.size > LARGEST:
-        raise InputError(
-            f"{len(x):,} rows of a model with {learner.size:,} numbers are too many for this audit; at most "
-            f"{min(MOST_ROWS, LARGEST // learner.size):,} rows fit."
-        )
-    if learner.batch_statistics:
-        raise InputError("BatchNorm in training mode mixes the rows of a batch, so that no row has a gradient to clip.")
+    _check(learner, len(x), canaries)
     x, y = _with_canaries(x, y, canaries, streams)
     coins = streams.numpy("coins").random(canaries) < 0.5
     rate = min(1.0, training.batch_size / len(x))
     steps = max(1, round(training.epochs / rate))
     scores = _scores(learner, (x, y), coins, training, streams, steps, progress or (lambda done, total: None))
-    lower, guesses, right = one_run(scores, coins, delta, confidence)
+    lower, guesses, right = one_run(scores, coins, delta)
     upper = Sampled(multiplier=training.noise, rate=rate, steps=steps).epsilon(delta)
     return Audited(
         lower=lower, upper=upper, delta=delta, canaries=canaries, guesses=guesses, right=right,
         rows=len(x), steps=steps, rate=rate,
     )  # fmt: skip
+
+
+def _check(learner: Learner, rows: int, canaries: int) -> None:
+    """Stop before any work at what cannot be."""
+    if not 1 <= canaries < rows:
+        raise InputError(
+            f"There are to be {canaries} canaries among {rows} rows; at least 1 and fewer than rows are needed."
+        )
+    if rows > MOST_ROWS or rows * learner.size > LARGEST:
+        raise InputError(
+            f"{rows:,} rows of a model with {learner.size:,} numbers are too many for this audit; at most "
+            f"{min(MOST_ROWS, LARGEST // learner.size):,} rows fit."
+        )
+    if learner.batch_statistics:
+        raise InputError("BatchNorm in training mode mixes the rows of a batch, so that no row has a gradient to clip.")
 
 
 def _with_canaries(x: Tensor, y: Tensor, canaries: int, streams: Streams) -> tuple[Tensor, Tensor]:

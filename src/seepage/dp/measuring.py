@@ -61,7 +61,7 @@ def measure(
     best, limit, turned = 0.0, math.inf, False
     for flip in (False, True):
         ins, outs = (-choose[1], -choose[0]) if flip else (choose[0], choose[1])
-        for level in _levels(outs):
+        for level in _levels(ins, outs):
             found = many_runs_bound(int((ins > level).sum()), runs, int((outs > level).sum()), runs, delta, confidence)
             if found > best:
                 best, limit, turned = found, level, flip
@@ -72,11 +72,13 @@ def measure(
     )
 
 
-def _levels(outs: np.ndarray) -> list[float]:
-    """Limits worth trying: from half of the false alarms to none."""
+def _levels(ins: np.ndarray, outs: np.ndarray) -> list[float]:
+    """Limits worth trying: from half of the false alarms to none, and halfway where the two do not overlap."""
     shares = [0.5, 0.2, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5]
     ordered = np.sort(outs)
-    return [float(ordered[min(len(outs) - 1, int(len(outs) * (1 - share)))]) for share in shares] + [float(ordered[-1])]
+    return [float(ordered[min(len(outs) - 1, int(len(outs) * (1 - share)))]) for share in shares] + [
+        max(float(ordered[-1]), (float(ordered[-1]) + float(ins.min())) / 2)
+    ]
 
 
 def _ratios(
