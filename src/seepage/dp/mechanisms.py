@@ -35,7 +35,7 @@ class Gaussian:
 
     Example:
         >>> round(Gaussian(noise=4.845, sensitivity=1.0).epsilon(1e-5), 2)
-        0.89
+        0.75
 
     References:
         Balle and Wang, Improving the Gaussian Mechanism for Differential Privacy, ICML 2018.
