@@ -48,7 +48,7 @@ def test_a_right_setting_ends_with_0(client: Path) -> None:
     client.write_text(RIGHT)
     result = run("check", client, "--rounds", 1, "--rows", 1000)
     assert result.exit_code == 0
-    assert "Claimed is epsilon 0.9, recomputed 0.7: it holds." in told(result)
+    assert "Claimed is epsilon 0.9, recomputed 0.7: not more." in told(result)
     assert told(result).endswith("0 wrong, 0 doubtful, 3 right.")
 
 

@@ -76,7 +76,7 @@ def _check(context: typer.Context, typed: Typed) -> None:
         from seepage.cli.dp_shown import print_verdict, totals
 
         for verdict, seen in zip(verdicts, measured, strict=True):
-            print_verdict(verdict, seen, asked.prior)
+            print_verdict(verdict, seen, asked.prior, asked=asked.measure)
         typer.echo(totals(verdicts))
     if not all(verdict.holds for verdict in verdicts):
         raise typer.Exit(1)

@@ -17,8 +17,13 @@ if TYPE_CHECKING:
 _COLOURS = {"wrong": "bold red", "doubtful": "yellow", "right": "green"}
 
 
-def print_verdict(verdict: Verdict, measured: Measured | None, prior: float) -> None:
-    """One setting: what it does, what it is worth, and what was found."""
+def print_verdict(verdict: Verdict, measured: Measured | None, prior: float, *, asked: bool = False) -> None:
+    """One setting: what it does, what it is worth, and what was found.
+
+    Args:
+        measured: what was seen of the mechanism, and ``asked`` whether anybody wanted to know.
+        prior: chance of guessing a row exactly.
+    """
     from rich import box
     from rich.markup import escape
     from rich.table import Table
@@ -29,7 +34,7 @@ def print_verdict(verdict: Verdict, measured: Measured | None, prior: float) -> 
     facts = Table(box=None, show_header=False, pad_edge=True, padding=(0, 2, 0, 2))
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column()
-    for name, words in _facts(verdict, measured, prior):
+    for name, words in _facts(verdict, measured, prior, asked):
         facts.add_row(name, escape(words))
     console.print(facts)
     table = Table(box=box.SIMPLE, show_header=False, pad_edge=True, padding=(0, 2, 0, 1))
@@ -42,7 +47,7 @@ def print_verdict(verdict: Verdict, measured: Measured | None, prior: float) -> 
     console.print(table)
 
 
-def _facts(verdict: Verdict, measured: Measured | None, prior: float) -> list[tuple[str, str]]:
+def _facts(verdict: Verdict, measured: Measured | None, prior: float, asked: bool) -> list[tuple[str, str]]:
     at = f" at delta {verdict.delta:g}" if verdict.delta else ""
     lines = [("does", f"{verdict.does}."), ("protects", f"{verdict.protects}.")]
     claimed = "nothing" if verdict.claimed is None else f"epsilon {plain(verdict.claimed)}"
@@ -56,6 +61,8 @@ def _facts(verdict: Verdict, measured: Measured | None, prior: float) -> list[tu
         lines.append(("measured", f"epsilon at least {plain(measured.epsilon)} (95 %){more}: {told}"))
     elif measured is not None:
         lines.append(("measured", "epsilon is unbounded: there is no noise to hide behind"))
+    elif asked:
+        lines.append(("measured", "not: it cannot be played, or has too many steps"))
     if verdict.recomputed is not None:
         most = _readable(verdict, prior)
         lines.append(("a row", f"{_percent(prior)} to guess it exactly, at most {_percent(most)} to read it exactly"))

@@ -49,7 +49,7 @@ def many_runs_bound(
 
     Example:
         >>> round(many_runs_bound(900, 1000, 10, 1000, delta=1e-5), 1)
-        3.8
+        3.9
 
     References:
         Jagielski, Ullman and Oprea, Auditing Differentially Private Machine Learning, NeurIPS 2020.
@@ -75,7 +75,7 @@ def one_run_bound(canaries: int, guesses: int, right: int, delta: float, confide
 
     Example:
         >>> round(one_run_bound(1000, 100, 99, delta=1e-6), 1)
-        2.9
+        3.0
 
     References:
         Steinke, Nasr and Jagielski, Privacy Auditing with One (1) Training Run, NeurIPS 2023, theorem 5.2.

@@ -10,7 +10,11 @@ from typing import Protocol
 
 from seepage._core import InputError
 
-LARGE = 60.0  # epsilon beyond which the slower, tighter accountant is not asked: it would take minutes
+# Where the tighter accountant is not asked: it would take minutes, gigabytes, or more digits than there are.
+LARGE = 60.0  # epsilon by the looser one
+MANY = 8_000.0  # epsilon times the root of the steps: its grid grows with both
+SMALL = 1e-12  # delta
+MOST_STEPS = 1_000_000  # for which a target's noise is looked for
 
 
 class Mechanism(Protocol):
@@ -159,7 +163,7 @@ def _sampled_epsilon(multiplier: float, rate: float, steps: int, delta: float) -
     from seepage.defenses.dp_sgd import epsilon
 
     loose = epsilon(multiplier, rate, steps, delta)
-    if not loose < LARGE:
+    if loose > LARGE or (loose + 5) * math.sqrt(steps) > MANY or delta < SMALL:
         return loose
     from opacus.accountants import PRVAccountant  # takes seconds to load
 
@@ -176,6 +180,12 @@ def noise_of_target(target: float, delta: float, rate: float, epochs: int, accou
     """The noise multiplier that Opacus takes for a target epsilon, as ``make_private_with_epsilon`` does."""
     from opacus.accountants.utils import get_noise_multiplier
 
+    if epochs / rate > MOST_STEPS or delta < SMALL:
+        raise InputError(
+            f"The noise for epsilon {target:g} over {epochs / rate:,.0f} batches at delta {delta:g} cannot be "
+            "looked for; "
+            f"at most {MOST_STEPS:,} batches and a delta of {SMALL:g} can be."
+        )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -189,4 +199,4 @@ def noise_of_target(target: float, delta: float, rate: float, epochs: int, accou
                 )
             )
     except ValueError as error:
-        raise InputError(f"Opacus finds no noise for epsilon {target:g} at delta {delta:g}: {error}.") from None
+        raise InputError(f"Opacus finds no noise for epsilon {target:g} at delta {delta:g}.") from error

@@ -128,7 +128,7 @@ def claim_finding(
         )
     said = f"Claimed is epsilon {plain(claimed)}, "
     if recomputed <= claimed * NEAR:
-        return Finding(check="claim", severity="right", sentence=f"{said}recomputed {plain(recomputed)}: it holds.")
+        return Finding(check="claim", severity="right", sentence=f"{said}recomputed {plain(recomputed)}: not more.")
     if if_only is not None and if_only <= claimed * NEAR:
         sentence = f"{said}which holds only {only} ({plain(if_only)}); else it is {plain(recomputed)}."
         return Finding(check="claim", severity="doubtful", sentence=sentence, remedy=remedy)
@@ -142,13 +142,12 @@ def unit_findings(unit: str, facts: Facts) -> list[Finding]:
     if unit == "client":  # hiding all rows of a client hides each of them
         return [Finding(check="unit", severity="right", sentence="All rows of a client are hidden, so each row is.")]
     rows = facts.count("rows")
-    many = f" with {rows:,} rows" if rows else ""
+    times = f"up to {rows:,} times" if rows else "as many times as it has rows"
     return [
         Finding(
             check="unit",
             severity="wrong",
-            sentence=f"One row is hidden, not a client: the epsilon of a client{many} is as many times higher as it "
-            "has rows.",
+            sentence=f"One row is hidden, not a client: the epsilon of a client is {times} higher.",
             remedy="Claim it for a row, or clip and noise whole updates.",
         )
     ]

@@ -104,7 +104,8 @@ def _exchanged(setting: _Setting, rounds: int) -> Gaussian:
 
 
 def _setting(said: Said, facts: Facts, findings: list[Finding]) -> _Setting:
-    asked, sampled = number(said, "noise_multiplier"), count(said, "num_sampled_clients")
+    asked, told = number(said, "noise_multiplier"), facts.count("sampled")
+    sampled = count(said, "num_sampled_clients") if told is None else told
     name = next(each for each in ("clipping_norm", "initial_clipping_norm", "clip_norm", "init_clip_norm") if each in
                 said.values or each in said.unclear)  # fmt: skip
     clip = number(said, name)
@@ -177,7 +178,8 @@ def _around(said: Said, facts: Facts) -> list[Finding]:
                 severity="doubtful",
                 sentence="FedAvg weighs clients by their rows: one with more than its share moves the mean by more "
                 "than the noise is made for.",
-                remedy="Let all clients report the same number of examples; with accountant=... Flower checks it.",
+                remedy="Let all clients report the same number of examples"
+                + ("; with accountant=... Flower checks it." if "accountant" in said.values else "."),
             )
         )
     return found

@@ -124,26 +124,29 @@ def _accounted(
             Finding(
                 check="composition",
                 severity="wrong" if recomputed > (claimed or 0) * 1.05 else "right",
-                sentence=f"The noise is made for one call with {batches.epochs // rounds} epochs, and every one of "
+                sentence=f"The noise is made for epochs={batches.epochs // rounds} in one call, and every one of "
                 f"{rounds:,} rounds spends it again.",
                 remedy="Give epochs as passes over all rounds together, and keep the engine over rounds.",
             )
         )
     findings.append(claim_finding(claimed, recomputed))
+    if poisson:
+        others: tuple[tuple[str, float], ...] = (("if who is in which batch were known", whole.epsilon(delta)),)
+    else:
+        others = (("if batches were drawn by Poisson sampling", amplified),)
+    clipped = f"clips every row's gradient to norm {plain(clip)}" if math.isfinite(clip) else "clips nothing"
     sampling = "Poisson batches" if poisson else "shuffled batches"
     return Verdict(
         what=f"{said.kind} (Opacus)",
         place=said.place,
-        does=f"clips every row's gradient to {plain(clip)} and adds noise of {plain(noise)} times that to each of "
+        does=f"{clipped} and adds {f'noise of {plain(noise)} times that' if noise else 'no noise'} to each of "
         f"{batches.steps:,} {sampling} with a share of {batches.rate:.2g} of the rows",
         protects=PROTECTS,
         delta=delta,
         claimed=claimed,
         recomputed=recomputed,
-        others=(("if batches were drawn by Poisson sampling", amplified),)
-        if not poisson
-        else (("if who is in which batch were known", whole.epsilon(delta)),),
-        mechanism=mechanism,
+        others=others if math.isfinite(recomputed) else (),
+        mechanism=mechanism if math.isfinite(clip) else None,
         findings=ordered(findings),
     )
 

@@ -18,7 +18,7 @@ def check_own(said: Said, facts: Facts) -> Verdict:
     unit, kind = str(values["unit"]), str(values["mechanism"])
     who = "one row of a client" if unit == "row" else "all rows of a client"
     from_whom = "the server" if values["added_by"] == "client" else "those who get the model; not from the server"
-    protects, does = f"{who}, from {from_whom}", f"adds {kind} noise"
+    protects, does = f"{who}, from {from_whom}", f"adds {kind.capitalize()} noise"
     findings = unit_findings(unit, facts) + _norms(said)
     if facts.claims is not None and "epsilon" in values:
         raise InputError(f"epsilon stands in {said.place}, and --claims says {facts.claims:g}; leave --claims out.")
@@ -56,7 +56,8 @@ def check_own(said: Said, facts: Facts) -> Verdict:
     return Verdict(
         what=f"[dp] {kind}",
         place=said.place,
-        does=f"adds {kind} noise of {plain(noise)} where two neighbours differ by {plain(sensitivity)}, {rounds:,} "
+        does=f"adds {kind.capitalize()} noise of {plain(noise)} where two neighbours differ by "
+        f"{_apart(sensitivity)}, {rounds:,} "
         f"round{'s' if rounds > 1 else ''}",
         protects=protects,
         delta=delta,
@@ -66,6 +67,10 @@ def check_own(said: Said, facts: Facts) -> Verdict:
         mechanism=mechanism,
         findings=ordered(findings),
     )
+
+
+def _apart(sensitivity: float) -> str:
+    return plain(sensitivity) if math.isfinite(sensitivity) else "any amount"
 
 
 def _noise(said: Said) -> float:
