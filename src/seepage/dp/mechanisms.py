@@ -14,6 +14,7 @@ from seepage._core import InputError
 LARGE = 60.0  # epsilon by the looser one
 MANY = 8_000.0  # epsilon times the root of the steps: its grid grows with both
 SMALL = 1e-12  # delta
+LEAST, MOST = 1e-4, 1e6  # noise multipliers between which drawing is counted at all
 MOST_STEPS = 1_000_000  # for which a target's noise is looked for
 
 
@@ -93,7 +94,7 @@ class Sampled:
         """After all steps."""
         if self.multiplier <= 0:
             return math.inf
-        if self.rate >= 1:
+        if self.rate >= 1 or not LEAST < self.multiplier < MOST:  # drawing hardly matters, and has no digits left
             return Gaussian(noise=self.multiplier, sensitivity=1.0, releases=self.steps).epsilon(delta)
         return _sampled_epsilon(self.multiplier, self.rate, self.steps, delta)
 
