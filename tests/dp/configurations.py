@@ -72,7 +72,9 @@ MISCONFIGURED = [
         name="a new engine in every round, each with the whole target",
         files={
             "client.py": opacus(
-                "epochs=1, target_epsilon=3.0, target_delta=1e-6, max_grad_norm=1.0", call="make_private_with_epsilon"
+                "epochs=1, target_epsilon=3.0, target_delta=1e-6, max_grad_norm=1.0",
+                call="make_private_with_epsilon",
+                engine="accountant='rdp', secure_mode=True",
             )
         },
         known={"rows": 10_000, "batch_size": 100, "rounds": 50},
@@ -100,6 +102,7 @@ MISCONFIGURED = [
                 "epochs=3, target_epsilon=2.0, target_delta=DELTA, max_grad_norm=0.1",
                 call="make_private_with_epsilon",
                 before="DELTA = 1 / len(train_loader)",
+                engine="accountant='rdp', secure_mode=True",
             )
         },
         known={"rows": 10_000, "batch_size": 100, "rounds": 1},
@@ -186,6 +189,16 @@ MISCONFIGURED = [
             "epsilon = 5.0\nepsilon_of = 'round'\nrounds = 20\ndelta = 1e-6"
         },
         wrong=frozenset({"sensitivity", "composition", "claim"}),
+    ),
+    Case(
+        name="a target that promises nothing",
+        files={
+            "train.py": opacus(
+                "epochs=5, target_epsilon=1e6, target_delta=1e-6, max_grad_norm=1.0", call="make_private_with_epsilon"
+            )
+        },
+        known={"rows": 10_000, "batch_size": 100, "rounds": 1},
+        wrong=frozenset({"claim"}),
     ),
     Case(
         name="layers left out, and nothing else",

@@ -39,6 +39,13 @@ def test_drawing_batches_helps_and_drawing_all_does_not() -> None:
     assert Sampled(multiplier=0.05, rate=0.01, steps=100).epsilon(DELTA) > 1000  # at once, by the loose accountant
 
 
+@pytest.mark.parametrize("multiplier", [1e-300, 1e-3, 0.7, 1e3, 1e300])
+@pytest.mark.parametrize("delta", [1e-30, 1e-5, 0.999])
+def test_no_numbers_are_too_much_for_the_accountants(multiplier: float, delta: float) -> None:
+    assert Sampled(multiplier=multiplier, rate=0.01, steps=200).epsilon(delta) >= 0
+    assert Sampled(multiplier=max(multiplier, 1.0), rate=1e-9, steps=10**12).epsilon(delta) >= 0
+
+
 def test_many_small_releases_of_laplace_compose_better_than_they_add() -> None:
     few, many = (
         Laplace(scale=100.0, sensitivity=1.0, releases=10),

@@ -172,7 +172,10 @@ def _sampled_epsilon(multiplier: float, rate: float, steps: int, delta: float) -
     accountant.history = [(multiplier, rate, steps)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of its arithmetic at the edges; what comes out is looked at
-        tight = float(accountant.get_epsilon(delta))
+        try:
+            tight = float(accountant.get_epsilon(delta))
+        except (RuntimeError, ValueError):  # its grid has no digits for this delta; the looser bound stands
+            return loose
     return min(loose, tight) if tight > 0 else loose
 
 
@@ -199,5 +202,5 @@ def noise_of_target(target: float, delta: float, rate: float, epochs: int, accou
                     accountant=accountant,
                 )
             )
-    except ValueError as error:
+    except (RuntimeError, ValueError) as error:
         raise InputError(f"Opacus finds no noise for epsilon {target:g} at delta {delta:g}.") from error

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from seepage._core import InputError, nearest
 from seepage._core.errors import shown
 from seepage.dp.checks.common import (
+    HOLLOW,
     Open,
     claim_finding,
     count,
@@ -85,9 +86,12 @@ def _verdict(said: Said, facts: Facts, engine: Said | None, findings: list[Findi
         )
     batches = _Batches(rate=rate, epochs=local * rounds)
     target = number(said, "target_epsilon") if targeted else None
+    if target is not None and not 0 < target <= HOLLOW:
+        findings.append(_hollow(target))
+        raise Open(f"a target_epsilon above 0 and at most {HOLLOW:g}")
+    claimed = _claimed(said, facts, target)
     accountant = str(engine.values.get("accountant", "prv")) if engine else "prv"
     noise = noise_of_target(target, delta, rate, local, accountant) if target else number(said, "noise_multiplier")
-    claimed = _claimed(said, facts, target)
     return _accounted(said, batches, noise, clip, delta, claimed, rounds, findings)
 
 
@@ -148,6 +152,16 @@ def _accounted(
         others=others if math.isfinite(recomputed) else (),
         mechanism=mechanism if math.isfinite(clip) else None,
         findings=ordered(findings),
+    )
+
+
+def _hollow(target: float) -> Finding:
+    return Finding(
+        check="claim",
+        severity="wrong",
+        sentence=f"target_epsilon is {plain(target)}: "
+        + ("that promises nothing." if target else "no noise is enough for that."),
+        remedy="Take a target of 10 or less.",
     )
 
 
