@@ -191,6 +191,12 @@ MISCONFIGURED = [
         wrong=frozenset({"sensitivity", "composition", "claim"}),
     ),
     Case(
+        name="noise divided by more clients than take part",
+        files={"server_app.py": central("ServerSideFixedClipping", "4.0, 1.0, 100")},
+        known={"rounds": 10, "delta": 1e-5, "against": "outsiders", "clients": 100, "claims": 4.0},
+        wrong=frozenset({"sampled clients", "claim"}),
+    ),
+    Case(
         name="a target that promises nothing",
         files={
             "train.py": opacus(

@@ -115,6 +115,7 @@ CASES: list[tuple[dict[str, str], dict[str, Any], dict[str, str], str]] = [
     ({"a.toml": dp(*GAUSSIAN, "rounds = true")}, {}, {}, "rounds in [dp] of a.toml is True; it must be a number"),
     ({"a.toml": dp(*GAUSSIAN, "rounds = 2.5")}, {}, {}, "rounds is 2.5 in a.toml, [dp]; it must be a whole number"),
     ({"a.toml": dp(*GAUSSIAN, "epsilon = 1.0")}, {"claims": 2.0}, {}, "epsilon stands in a.toml, and --claims says 2"),
+    ({"a.toml": dp(*GAUSSIAN[:2], "clip = 0")}, {}, {}, "clip in [dp] of a.toml is 0; it must be above 0"),
     ({"a.toml": dp(*GAUSSIAN, "clip = 2.0")}, {}, {}, "is not valid TOML"),
     (
         {"a.toml": "[tool.flwr.app.config]\nx = 1", "b.toml": "[tool.flwr.app.config]\nx = 2"},

@@ -52,7 +52,8 @@ def _facts(verdict: Verdict, measured: Measured | None, prior: float, asked: boo
     lines = [("does", f"{verdict.does}."), ("protects", f"{verdict.protects}.")]
     claimed = "nothing" if verdict.claimed is None else f"epsilon {plain(verdict.claimed)}"
     recomputed = plain(verdict.recomputed)
-    lines += [("claimed", claimed), ("recomputed", f"epsilon {recomputed}{at}, for the whole run")]
+    whole = "not known" if verdict.recomputed is None else f"epsilon {recomputed}{at}, for the whole run"
+    lines += [("claimed", claimed), ("recomputed", whole)]
     lines += [("", f"{plain(value)} {words}") for words, value in verdict.others]
     if measured is not None and measured.runs:
         above = verdict.claimed is not None and measured.epsilon > verdict.claimed

@@ -80,8 +80,13 @@ class Facts:
         return self.numbers.get("delta")
 
 
-NUMBERS = ("rows", "batch_size", "local_epochs", "rounds", "clients", "sampled", "parameters", "delta")
-_LOOSE = ("batch_size", "delta")  # of which a file may have several: a loader for training, another for tests
+NUMBERS = ("rows", "batch_size", "local_epochs", "rounds", "clients", "sampled", "parameters", "delta", "fraction")
+_SHARES = ("delta", "fraction")  # the others are counts; no option says the fraction of clients, Flower's files do
+_LOOSE = (
+    "batch_size",
+    "delta",
+    "fraction",
+)  # of which a file may have several: a loader for training, another for tests
 
 
 def facts_of(known: Known, sources: Sequence[Source]) -> Facts:
@@ -90,7 +95,7 @@ def facts_of(known: Known, sources: Sequence[Source]) -> Facts:
     several: dict[str, str] = {}
     for name in NUMBERS:
         told = [fact for source in sources for fact in source.facts if fact.name == name]
-        option = getattr(known, name)
+        option = getattr(known, name, None)
         values = {fact.value for fact in told}
         if len(values) > 1 and name in _LOOSE:
             several[name] = " and ".join(f"{fact.value:g} ({fact.place})" for fact in told[:3])
@@ -119,9 +124,10 @@ def _places(told: Sequence[Fact]) -> str:
 
 
 def _checked(fact: Fact) -> float | int:
-    low, high = (0.0, 1.0) if fact.name == "delta" else (1, 10**12)
-    if not low <= fact.value <= high or (fact.name != "delta" and fact.value != int(fact.value)):
-        allowed = "between 0 and 1" if fact.name == "delta" else "a whole number, 1 or above"
+    share = fact.name in _SHARES
+    low, high = (0.0, 1.0) if share else (1, 10**12)
+    if not low <= fact.value <= high or (not share and fact.value != int(fact.value)):
+        allowed = "between 0 and 1" if share else "a whole number, 1 or above"
         raise InputError(f"{fact.name} is {fact.value:g} in {fact.place}; it must be {allowed}.")
     return fact.value
 

@@ -123,7 +123,25 @@ def _setting(said: Said, facts: Facts, findings: list[Finding]) -> _Setting:
     worth = asked
     if "adaptive" in said.kind.lower() and asked > 0:
         worth = _adaptive(said, asked, sampled, findings)
+    worth *= _really(facts, sampled, findings)
     return _Setting(asked=asked, worth=worth, clip=clip, sampled=sampled)
+
+
+def _really(facts: Facts, sampled: int, findings: list[Finding]) -> float:
+    """By how much the noise of a mean is too small, if fewer clients take part than it was divided by."""
+    clients, fraction = facts.count("clients"), facts.numbers.get("fraction")
+    if clients is None or fraction is None or (drawn := max(2, int(clients * fraction))) >= sampled:
+        return 1.0
+    findings.append(
+        Finding(
+            check="sampled clients",
+            severity="wrong",
+            sentence=f"The noise is divided by {sampled:,} clients, and a fraction of {fraction:g} of {clients:,} is "
+            f"{drawn:,}: the noise on their mean is {plain(sampled / drawn)} times too small.",
+            remedy=f"Set num_sampled_clients={drawn}, or draw {sampled:,} (min_fit_clients, min_train_nodes).",
+        )
+    )
+    return drawn / sampled
 
 
 def _adaptive(said: Said, asked: float, sampled: int, findings: list[Finding]) -> float:
@@ -142,9 +160,9 @@ def _adaptive(said: Said, asked: float, sampled: int, findings: list[Finding]) -
             )
         )
         return asked
-    updates = (asked**-2 - (2 * deviation) ** -2) ** -0.5
+    updates = asked / math.sqrt(1 - (asked / (2 * deviation)) ** 2)
     # The paper counts -1/2 and 1/2, so that a client moves the count by 1/2; Flower counts 0 and 1.
-    worth = (updates**-2 + deviation**-2) ** -0.5
+    worth = updates / math.sqrt(1 + (updates / deviation) ** 2)
     findings.append(
         Finding(
             check="adaptive clip",
@@ -155,7 +173,7 @@ def _adaptive(said: Said, asked: float, sampled: int, findings: list[Finding]) -
             remedy=f"Raise {name} to {plain(4 * asked)} or more." if worth < asked / 1.05 else "",
         )
     )
-    return float(worth)
+    return worth
 
 
 def _around(said: Said, facts: Facts) -> list[Finding]:

@@ -99,6 +99,8 @@ def _sensitivity(said: Said, facts: Facts, findings: list[Finding]) -> float:
         )
         return math.inf
     clip = number(said, "clip")
+    if clip == 0:
+        raise InputError(f"clip in [dp] of {said.place} is 0; it must be above 0.")
     apart = clip if values["unit"] == "row" or values["added_by"] == "server" else 2 * clip
     if values["mechanism"] == "laplace" and values["clip_by"] == "l2":
         apart = _l1_of_l2(apart, facts, findings)

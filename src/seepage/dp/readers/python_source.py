@@ -12,14 +12,16 @@ from seepage.dp.readers.signatures import MODS, NEEDED, SIGNATURES, Signature
 from seepage.dp.said import Fact, Said, Source, Unclear, Value
 
 # Calls that say something of the federation, and the argument that says it (by name, or by place).
-_FACTS = {
+_FACTS: dict[str, tuple[str, int | None, str]] = {
     "ServerConfig": ("num_rounds", 0, "rounds"),
     "start": ("num_rounds", None, "rounds"),
     "FedAvgRecipe": ("num_rounds", None, "rounds"),
     "ScatterAndGather": ("num_rounds", None, "rounds"),
     "DataLoader": ("batch_size", 1, "batch_size"),
     "get_epsilon": ("delta", 0, "delta"),
+    "FedAvg": ("fraction_fit", None, "fraction"),
 }
+_OTHER = {"fraction_fit": "fraction_train"}  # in newer versions of Flower
 _RATIOS = ("1 / len(", "1/len(", "1.0 / len(", "1.0/len(")
 
 
@@ -154,7 +156,7 @@ def _facts(calls: list[tuple[str, ast.Call]], names: Names, file: str) -> Iterat
         if name not in _FACTS:
             continue
         word, place, fact = _FACTS[name]
-        node = next((each.value for each in call.keywords if each.arg == word), None)
+        node = next((each.value for each in call.keywords if each.arg in (word, _OTHER.get(word))), None)
         if node is None and place is not None and len(call.args) > place:
             node = call.args[place]
         if node is None:
