@@ -66,8 +66,11 @@ def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     kind, shown = _form(field)
     shown = option.shown or shown
     text = f"{option.help}  [default: {shown}]" if shown else option.help
-    if option.positional:
-        info: Any = typer.Argument(help=option.help, show_default=False, metavar=f"[{name.upper()}]")
+    if option.positional and holds_several(field):
+        kind = list[str] | None
+        info: Any = typer.Argument(help=option.help, show_default=False, metavar=f"{name.upper().removesuffix('S')}...")
+    elif option.positional:
+        info = typer.Argument(help=option.help, show_default=False, metavar=f"[{name.upper()}]")
     else:
         metavar = None if kind is bool else _metavar(field)
         flag = flag_of(name, field)
@@ -104,7 +107,7 @@ def _value(field: FieldInfo, given: object) -> object:
     if option.off:
         return not given
     if isinstance(given, list):
-        return pairs(option.flag, given)
+        return tuple(given) if option.positional else pairs(option.flag, given)
     if holds_several(field):
         return tuple(part.strip() for part in str(given).split(",") if part.strip())
     return given

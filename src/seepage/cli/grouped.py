@@ -56,6 +56,7 @@ class OrderedGroup(TyperGroup):
         "train",
         "plan",
         "gate",
+        "dp",
         "report",
         "compare",
         "export",
