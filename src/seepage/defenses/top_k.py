@@ -10,6 +10,7 @@ import torch
 from seepage._core import InputError
 from seepage.defenses.defense import Defense
 from seepage.models import Parameters
+from seepage.observation import Channel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +41,10 @@ class TopK(Defense):
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:
             raise InputError(f"The share of entries kept is {self.share}; it must be above 0 and at most 1.")
+
+    def channel(self) -> Channel:
+        """A zero is an entry smaller than all that were sent."""
+        return Channel(missing="smallest")
 
     def protect(self, update: Parameters, random: torch.Generator) -> Parameters:
         """The update with all but its largest entries set to zero."""

@@ -1,0 +1,1 @@
+from seepage.attacks.adaptive.attack import Adaptive

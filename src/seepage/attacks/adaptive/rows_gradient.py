@@ -1,0 +1,78 @@
+"""The gradient of every row by itself, in factors, as a client would send it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from seepage.models import Learner, Parameters, Traced, factored_gradient, linear_calls, parameter_name
+
+Pairs = list[tuple[Tensor, Tensor]]  # for each layer slopes (..., out) and inputs (..., in), a 1 at their end for a bias
+
+
+def whole_in_factors(learner: Learner, width: int) -> str:
+    """Why a row's gradient does not come in factors alone; empty if it does."""
+    calls = linear_calls(learner, width)
+    owned = {parameter_name(name, kind) for name in calls for kind in ("weight", "bias")}
+    if learner.initial().keys() - owned or any(each != [1] for each in calls.values()):
+        return "The model has parameters beside its linear layers."
+    if learner.batch_statistics or learner.abilities.mixes:
+        return "The model mixes the rows of a batch."
+    if learner.has_noise:
+        return "The clients use dropout, and which entries they drop is not known."
+    if learner.criterion is not None:
+        return "The model has a loss of its own, which need not be a mean over rows."
+    outputs = learner.outputs(learner.initial(), torch.zeros(1, width)).shape[-1]
+    if learner.task == "binary" and outputs == 2 and learner.positive_weight != 1:
+        return "The loss divides by the weights of a batch's classes, so a row's part in it depends on the others."
+    return ""
+
+
+@dataclass(frozen=True, eq=False)
+class RowsGradient:
+    """A function from rows to their gradients.
+
+    Args:
+        learner, parameters: the model at hand.
+        width: of a row.
+        clip: norm to which a client shortens every row's gradient; 0 for none.
+    """
+
+    learner: Learner
+    parameters: Parameters
+    width: int
+    clip: float = 0.0
+
+    def __post_init__(self) -> None:
+        calls = linear_calls(self.learner, self.width)
+        biased = {name: parameter_name(name, "bias") in self.parameters for name in calls}
+
+        def pairs(parameters: Parameters, x: Tensor, y: Tensor) -> Pairs:
+            factors, _ = factored_gradient(self.learner, calls, parameters, x, y)
+            found = []
+            for name, (slopes, inputs) in factors.items():
+                one = [inputs.new_ones(len(inputs), 1)] if biased[name] else []
+                found.append((slopes * len(x), torch.cat([inputs, *one], 1)))
+            return found
+
+        object.__setattr__(self, "_pairs", Traced(pairs, patience=20, steady=self.learner.vectorised))
+
+    def observed(self, update: Parameters) -> list[Tensor]:
+        """An update as one matrix (..., out, in) for each layer, its bias as the last column."""
+        found = []
+        for name in linear_calls(self.learner, self.width):
+            weight, bias = update[parameter_name(name, "weight")], update.get(parameter_name(name, "bias"))
+            found.append(weight if bias is None else torch.cat([weight, bias[..., None]], -1))
+        return found
+
+    def __call__(self, x: Tensor, y: Tensor) -> Pairs:
+        """Rows (..., width) with labels (...)."""
+        flat: Pairs = self._pairs(self.parameters, x.reshape(-1, x.shape[-1]).contiguous(), y.reshape(-1).contiguous())  # type: ignore[attr-defined]
+        if self.clip:
+            squares = [(slopes.square().sum(1) * inputs.square().sum(1)) for slopes, inputs in flat]
+            norms = torch.stack(squares).sum(0).sqrt()
+            factors = (self.clip / (norms + 1e-6)).clamp(max=1.0)  # as the client does
+            flat = [(slopes * factors[:, None], inputs) for slopes, inputs in flat]
+        return [(slopes.reshape(*x.shape[:-1], -1), inputs.reshape(*x.shape[:-1], -1)) for slopes, inputs in flat]
