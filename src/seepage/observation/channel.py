@@ -15,8 +15,9 @@ class Channel:
         row_clip: norm to which every row's gradient is shortened, in each local step; 0 for none.
         row_noise: deviation of the noise on the sum of the rows' gradients, in each local step.
         clip: norm to which the whole update is shortened; 0 for none.
+        order: of that norm: 2, or 1 for the sum of magnitudes.
         missing: what a zero means: itself (``no``), an entry that was not sent (``zeros``), or one that was not sent
-            and is smaller than all that were (``smallest``).
+            and is smaller than all that were (``smallest``), or than all of its tensor (``smallest_of_tensor``).
         step: of the grid to which entries are rounded; 0 for none.
         dithered: rounding was at random, so that an entry may have gone to either neighbour.
         levels: steps of a grid between zero and each tensor's own largest entry; 0 for none.
@@ -33,7 +34,8 @@ class Channel:
     row_clip: float = 0.0
     row_noise: float = 0.0
     clip: float = 0.0
-    missing: Literal["no", "zeros", "smallest"] = "no"
+    order: Literal[1, 2] = 2
+    missing: Literal["no", "zeros", "smallest", "smallest_of_tensor"] = "no"
     step: float = 0.0
     dithered: bool = False
     levels: int = 0
@@ -52,9 +54,9 @@ class Channel:
         return self.noise > 0 or self.row_noise > 0
 
     @property
-    def entrywise(self) -> bool:
-        """Whether an entry that was sent stands for several values, or for none."""
-        return self.missing != "no" or self.step > 0 or self.levels > 0 or self.signs
+    def uneven(self) -> bool:
+        """Whether some entries of an update are surer than others."""
+        return self.missing != "no" or self.levels > 0
 
 
 PLAIN_CHANNEL = Channel()

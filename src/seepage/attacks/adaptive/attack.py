@@ -17,9 +17,10 @@ from seepage.attacks.adaptive.rows_gradient import whole_in_factors
 from seepage.attacks.attack import Together
 from seepage.attacks.inversion import Inversion, Runs, fast
 from seepage.attacks.inversion.objectives import Received
+from seepage.models.smoothing import smoothed
 from seepage.observation import Channel, Claim, Observation, Scene
 
-HOT = 30.0  # temperature at which chains that begin with drawn rows begin
+WARM, HOT = 0.1, 5.0  # how hot chains begin that begin with optimised rows, and with drawn ones
 DROWNED = 0.3  # noise of this share of an update's length hides how the weights moved between local steps
 
 
@@ -27,11 +28,12 @@ DROWNED = 0.3  # noise of this share of an update's length hides how the weights
 class Adaptive:
     r"""``fast`` for an attacker who knows the settings of the defence, though none of its random numbers.
 
-    1. *What fits.* Rows are optimised as ``fast`` does, against what could have been sent as the observed update:
-       entries that were not sent do not count, rounded ones may lie anywhere in their step, of signs only the side
-       counts, a shortened update is compared with shortened ones, a smoothed loss is replayed as such.
-    2. *What is likely.* Where errors of known size are on the update, rows are then drawn from the posterior: the
-       likelihood of the update, and the marginals as far as the attacker knows them. Half of the chains begin with
+    1. *What fits.* Rows are optimised as ``fast`` does, whose angle does not care how far an update was shortened.
+       Entries that were not sent do not count, of signs only the side counts, a smoothed loss is replayed as such, and
+       labels of mixed rows are looked for beside them.
+    2. *What is likely.* Where errors of known size are on the update (noise, rounding, entries left out), rows are
+       then drawn from the posterior: the likelihood of the update, and the marginals as far as the attacker knows
+       them. Rows are clipped, and the whole is shortened, as the clients do it. Half of the chains begin with
        optimised rows, half with drawn ones that cool down. The answer is the likeliest category and the median number
        of every cell over the chains that fit, so that where the update says nothing the best guess is left.
 
@@ -92,10 +94,20 @@ class Adaptive:
 
     def _engine(self, channel: Channel, restarts: int) -> Inversion:
         engine = replace(fast(), steps=self.steps, restarts=restarts, compile=self.compile)
-        return replace(engine, objective=Received(channel=channel)) if channel.entrywise else engine
+        if channel.signs or channel.missing == "zeros":
+            engine = replace(engine, objective=Received(signs=channel.signs))
+        if channel.mixed:  # a mixture's label is one too: it is looked for beside its row
+            engine = replace(engine, restorer="none")
+        return engine
 
     def _optimised(self, members: list[Observation], streams: Streams, progress: Progress) -> list[Claim]:
-        engine = self._engine(members[0].exchange.channel, self.restarts)
+        channel = members[0].exchange.channel
+        engine = self._engine(channel, self.restarts)
+        if channel.mixed:
+            members = [replace(each, labels=None) for each in members]
+        elif channel.smoothing and all(each.labels is not None for each in members):
+            learner = smoothed(members[0].learner, channel.smoothing)
+            members = [replace(each, learner=learner) for each in members]
         return engine(members, streams, progress=progress)
 
     def _drawn(self, members: list[Observation], streams: Streams, progress: Progress) -> list[Claim]:
@@ -104,20 +116,25 @@ class Adaptive:
         runs = engine.runs(members, streams.child("starts"), progress=progress)
         marginals = Marginals.of(members[0].space)
         starts = []
-        for number, (found, each) in enumerate(zip(runs, members, strict=True)):
+        for number, (run, each) in enumerate(zip(runs, members, strict=True)):
             random = torch.Generator().manual_seed(streams.integer("drawn", number))
             drawn = marginals.rows((self.chains - cold, each.exchange.rows), random)
-            starts.append(np.concatenate([_hard(found, each, marginals)[:cold], drawn.numpy()]))
-        heats = [1.0] * cold + [HOT] * (self.chains - cold)
+            rows = np.concatenate([_hard(run, each, marginals)[:cold], drawn.numpy()])
+            starts.append((rows, run.used))
+        heats = [WARM] * cold + [HOT] * (self.chains - cold)
         found = draw(members, starts, heats, streams, sweeps=self.sweeps, progress=progress)
-        return [answer(each, members[0].layout, marginals) for each in found]
+        return [answer(one, members[0].layout, marginals) for one in found]
 
 
 def _drawable(observation: Observation) -> bool:
     """Whether the posterior is drawn from: there are errors of known size, and a row's part of the update is known."""
     channel, exchange = observation.exchange.channel, observation.exchange
     known = channel.noisy or channel.step or channel.levels or channel.missing != "no"
-    if not known or channel.signs or channel.mixed or whole_in_factors(observation.learner, observation.layout.width):
+    if not known or channel.signs or channel.mixed or channel.smoothing:
+        return False
+    if whole_in_factors(observation.learner, observation.layout.width):
+        return False
+    if observation.labels is None and observation.learner.task == "regression":
         return False
     if exchange.protocol == "fedsgd":
         return True

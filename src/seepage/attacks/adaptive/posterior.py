@@ -19,7 +19,6 @@ from seepage.attacks.inversion.pooling.align import distance
 from seepage.data import Layout
 from seepage.observation import Claim, Observation, gradient_of
 
-HOTTEST = 30.0  # temperature at which chains begin at most
 BEHIND = 1.0  # times the root of the cells: chains further behind the best one (in nats) take no part in the answer
 
 
@@ -42,7 +41,7 @@ class Drawn:
 
 def draw(
     observations: Sequence[Observation],
-    starts: Sequence[np.ndarray],
+    starts: Sequence[tuple[np.ndarray, Tensor | None]],
     heats: Sequence[float],
     streams: Streams,
     *,
@@ -52,18 +51,20 @@ def draw(
     """Chains from these starts, one list for each update; all updates have one model, and go together.
 
     Args:
-        starts: for each update (chains, rows, width) inputs.
+        starts: for each update (chains, rows, width) inputs, and labels to begin with if there are any.
+        heats: of each chain, how hot it begins (``_heat``).
         sweeps: a third cools down, a sixth settles, the rest counts.
     """
     first = observations[0]
     target = _target(observations)
-    chains = len(starts[0])
+    chains = len(starts[0][0])
     random = torch.Generator().manual_seed(streams.integer("chains"))
-    rows = torch.cat([torch.from_numpy(each) for each in starts]).float()
-    labels = torch.stack([_labels(each, target.classes) for each in observations]).repeat_interleave(chains, 0)
+    rows = torch.cat([torch.from_numpy(each) for each, _ in starts]).float()
+    begun = [_labels(first, target.classes) if each is None else each for _, each in starts]
+    labels = torch.stack(begun).repeat_interleave(chains, 0)
     with torch.no_grad():
         state = Chains(target, chains, rows.clone(), labels.clone(), random)
-        heat = torch.tensor(heats).repeat(len(observations))[:, None]
+        heat = _heat(state.settle(), target, torch.tensor(heats).repeat(len(observations)))[:, None]
         found, energy, numbers = torch.zeros_like(rows), torch.zeros(len(rows)), []
         told = torch.zeros(len(rows), rows.shape[1], target.classes) if target.classes else None
         for number in range(sweeps):
@@ -86,6 +87,13 @@ def draw(
     ]
 
 
+def _heat(misfit: Tensor, target: Target, shares: Tensor) -> Tensor:
+    """(runs,) temperatures to begin with: these shares of those at which chance alone explains a start's misfit."""
+    entries = sum(each[0].numel() for each in target.update)
+    cells = target.rows * (target.layout.numeric + len(target.layout.sizes))
+    return (shares * (misfit - entries / 2) / cells).clamp(min=1.0)
+
+
 def _target(observations: Sequence[Observation]) -> Target:
     first = observations[0]
     channel = first.exchange.channel
@@ -93,26 +101,26 @@ def _target(observations: Sequence[Observation]) -> Target:
     gradient = RowsGradient(first.learner, first.parameters, first.layout.width, channel.row_clip)
     sent = {name: torch.stack([each[name] for each in gradients]).float() for name in first.parameters}
     precision = gradient.observed(precision_of(channel, sent, abs(scales[0]), first.exchange.batch_size))
-    if not channel.entrywise:  # one number for all entries: less work
+    if not channel.uneven:  # one number for all entries: less work
         precision = [precision[0][0, :1, :1][None]] * len(precision)
     known = first.labels is not None or first.learner.task == "regression"
     outputs = first.learner.outputs(first.parameters, torch.zeros(1, first.layout.width)).shape[-1]
     return Target(
         gradient=gradient,
         layout=first.layout,
+        rows=first.exchange.rows,
         update=gradient.observed(sent),
         precision=precision,
         marginals=Marginals.of(first.space),
         clipped=channel.clip * abs(scales[0]),
+        order=channel.order,
         classes=0 if known else max(int(outputs), 2),
     )
 
 
 def _labels(observation: Observation, classes: int) -> Tensor:
-    if observation.labels is not None:
-        return observation.labels
-    rows = observation.exchange.rows
-    return torch.arange(rows) % classes if classes else torch.zeros(rows)
+    """Of rows of which no label is known."""
+    return torch.arange(observation.exchange.rows) % max(classes, 1)
 
 
 def answer(drawn: Drawn, layout: Layout, marginals: Marginals) -> Claim:
@@ -125,8 +133,6 @@ def answer(drawn: Drawn, layout: Layout, marginals: Marginals) -> Claim:
     rows[..., :numeric] = np.median(drawn.numbers, axis=0)
     chances, numbers, labels = [], [], []
     behind = BEHIND * (rows.shape[1] * (numeric + len(layout.sizes))) ** 0.5
-    import os
-    if os.environ.get('DBG'): print(np.round(drawn.energy-drawn.energy[best],1))
     for chain in np.flatnonzero(drawn.energy <= drawn.energy[best] + behind):
         order = linear_sum_assignment(distance(rows[best], rows[chain]))[1]
         chances.append(drawn.chances[chain][order])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
 from seepage.models import Parameters
 from seepage.observation import Channel
@@ -27,16 +28,23 @@ def precision_of(channel: Channel, sent: Parameters, scale: float, rows: int) ->
     whole = torch.cat([each.flatten(1) for each in sent.values()], 1)
     kept = (whole != 0).sum(1).clamp(min=1)
     quiet = FLOOR**2 * whole.square().sum(1) / kept + variance  # (observations,)
-    least = torch.where(whole != 0, whole.abs(), torch.inf).amin(1)
+    least = least_of(whole)
     found = {}
     for name, each in sent.items():
         flat = each.flatten(1)
         spread = quiet[:, None].expand_as(flat)
         if channel.levels:
             spread = spread + (flat.abs().amax(1, keepdim=True) / channel.levels) ** 2 / 12
-        if channel.missing == "smallest":
-            spread = torch.where(flat == 0, spread + (least**2 / 3)[:, None], spread)
+        if channel.missing.startswith("smallest"):
+            bound = least if channel.missing == "smallest" else least_of(flat)
+            spread = torch.where(flat == 0, spread + (bound**2 / 3)[:, None], spread)
         precision = spread.reciprocal()
         precision = precision.masked_fill(flat == 0, 0.0) if channel.missing == "zeros" else precision
         found[name] = precision.view_as(each)
     return found
+
+
+def least_of(sent: Tensor) -> Tensor:
+    """(observations,) the smallest magnitude that was sent of (observations, entries); 0 where nothing was."""
+    least = torch.where(sent != 0, sent.abs(), torch.inf).amin(1)
+    return torch.where(least.isfinite(), least, 0.0)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
 from seepage.models import Learner, Parameters, Traced, factored_gradient, linear_calls, parameter_name
 
-Pairs = list[tuple[Tensor, Tensor]]  # for each layer slopes (..., out) and inputs (..., in), a 1 at their end for a bias
+Pairs = list[
+    tuple[Tensor, Tensor]
+]  # for each layer slopes (..., out) and inputs (..., in), a 1 at their end for a bias
 
 
 def whole_in_factors(learner: Learner, width: int) -> str:
@@ -30,7 +30,6 @@ def whole_in_factors(learner: Learner, width: int) -> str:
     return ""
 
 
-@dataclass(frozen=True, eq=False)
 class RowsGradient:
     """A function from rows to their gradients.
 
@@ -40,39 +39,35 @@ class RowsGradient:
         clip: norm to which a client shortens every row's gradient; 0 for none.
     """
 
-    learner: Learner
-    parameters: Parameters
-    width: int
-    clip: float = 0.0
-
-    def __post_init__(self) -> None:
-        calls = linear_calls(self.learner, self.width)
-        biased = {name: parameter_name(name, "bias") in self.parameters for name in calls}
+    def __init__(self, learner: Learner, parameters: Parameters, width: int, clip: float = 0.0) -> None:
+        self._parameters, self._clip, self._calls = parameters, clip, linear_calls(learner, width)
+        biased = {name: parameter_name(name, "bias") in parameters for name in self._calls}
 
         def pairs(parameters: Parameters, x: Tensor, y: Tensor) -> Pairs:
-            factors, _ = factored_gradient(self.learner, calls, parameters, x, y)
+            factors, _ = factored_gradient(learner, self._calls, parameters, x, y)
             found = []
             for name, (slopes, inputs) in factors.items():
                 one = [inputs.new_ones(len(inputs), 1)] if biased[name] else []
                 found.append((slopes * len(x), torch.cat([inputs, *one], 1)))
             return found
 
-        object.__setattr__(self, "_pairs", Traced(pairs, patience=20, steady=self.learner.vectorised))
+        self._pairs = Traced(pairs, patience=20, steady=learner.vectorised)
 
     def observed(self, update: Parameters) -> list[Tensor]:
         """An update as one matrix (..., out, in) for each layer, its bias as the last column."""
         found = []
-        for name in linear_calls(self.learner, self.width):
+        for name in self._calls:
             weight, bias = update[parameter_name(name, "weight")], update.get(parameter_name(name, "bias"))
             found.append(weight if bias is None else torch.cat([weight, bias[..., None]], -1))
         return found
 
     def __call__(self, x: Tensor, y: Tensor) -> Pairs:
         """Rows (..., width) with labels (...)."""
-        flat: Pairs = self._pairs(self.parameters, x.reshape(-1, x.shape[-1]).contiguous(), y.reshape(-1).contiguous())  # type: ignore[attr-defined]
-        if self.clip:
+        rows, labels = x.reshape(-1, x.shape[-1]).contiguous(), y.reshape(-1).contiguous()
+        flat: Pairs = self._pairs(self._parameters, rows, labels)
+        if self._clip:
             squares = [(slopes.square().sum(1) * inputs.square().sum(1)) for slopes, inputs in flat]
             norms = torch.stack(squares).sum(0).sqrt()
-            factors = (self.clip / (norms + 1e-6)).clamp(max=1.0)  # as the client does
+            factors = (self._clip / (norms + 1e-6)).clamp(max=1.0)  # as the client does
             flat = [(slopes * factors[:, None], inputs) for slopes, inputs in flat]
         return [(slopes.reshape(*x.shape[:-1], -1), inputs.reshape(*x.shape[:-1], -1)) for slopes, inputs in flat]

@@ -33,19 +33,22 @@ class Target:
     Args:
         gradient: of rows.
         layout: of a row.
+        rows: behind an update.
         update: one (observations, out, in) matrix for each layer.
         precision: one (observations or 1, out or 1, in or 1) matrix for each layer: 1 / variance of its errors.
         marginals: what is known of a cell without the update.
-        clipped: norm to which the whole update was shortened; 0 for none.
+        clipped, order: norm to which the whole update was shortened; 0 for none.
         classes: of the label, where it is drawn too; 0 where it is known.
     """
 
     gradient: RowsGradient
     layout: Layout
+    rows: int
     update: list[Tensor]
     precision: list[Tensor]
     marginals: Marginals
     clipped: float = 0.0
+    order: int = 2
     classes: int = 0
 
 
@@ -73,7 +76,7 @@ class Chains:
         self._pairs = self.target.gradient(self.rows, self.labels)
         whole = [torch.einsum("rbo,rbi->roi", slopes, inputs) / self.rows.shape[1] for slopes, inputs in self._pairs]
         if self.target.clipped:
-            length = torch.stack([each.square().sum((1, 2)) for each in whole]).sum(0).sqrt()
+            length = torch.cat([each.flatten(1) for each in whole], 1).norm(p=self.target.order, dim=1)
             shortened = (self.target.clipped / length.clamp(min=1e-30)).clamp(max=1.0)[:, None, None]
             whole = [each * shortened for each in whole]
             self._part = shortened / self.rows.shape[1]

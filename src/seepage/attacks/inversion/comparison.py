@@ -125,13 +125,13 @@ def _by_tensors(
 
 
 def compare_entries(
-    objective: Received, factors: Factors, dense: Parameters, observed: Parameters, length: Tensor
+    objective: Received, factors: Factors, dense: Parameters, observed: Parameters
 ) -> tuple[Tensor, Factors, Parameters]:
     """Losses of an objective that looks at every entry, and their slopes by the parts of the simulated update."""
     group = list(layers_of(observed).items())
 
     def total_loss(simulated: Parameters) -> tuple[Tensor, Tensor]:
-        losses = objective(simulated, observed, length)
+        losses = objective(simulated, observed)
         return losses.sum(), losses
 
     slopes, losses = grad(total_loss, has_aux=True)(_multiplied(group, factors, dense))

@@ -72,7 +72,7 @@ class Problem:
     ) -> tuple[Tensor, Any, Parameters]:
         """Losses, and their slopes by the parts of the simulated update."""
         if isinstance(self.objective, Received):
-            return compare_entries(self.objective, factors, dense, observed, length)
+            return compare_entries(self.objective, factors, dense, observed)
         losses, compared, by_dot, by_square = self._compared(factors, dense, observed, own, length)
         slopes, tensors = _pulled(compared, by_dot, by_square, layered=self.objective.layers)
         return losses, {name: slopes[name] for name in factors}, {name: tensors[name] for name in dense}
