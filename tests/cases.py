@@ -14,6 +14,7 @@ import torch
 from seepage import captures
 from seepage._core import Streams
 from seepage.attacks import Attack, Exact
+from seepage.attacks.adaptive import Adaptive
 from seepage.data import IID, ByColumn, Dirichlet, Encoder, Partition, QuantitySkew, Table, infer_schema, split
 from seepage.data.request import Request
 from seepage.data.source import open_source
@@ -56,6 +57,8 @@ def shortened(name: str) -> Attack:
     attack = registry.make("attack", name, "rows")
     if isinstance(attack, Exact):
         return replace(attack, steps=15, restarts=3, start_steps=15, starts=2, turns=2)
+    if isinstance(attack, Adaptive):
+        return replace(attack, steps=15, restarts=3, chains=2, sweeps=4)
     if not hasattr(attack, "steps"):  # on totals: no optimisation
         return replace(attack, clients=12) if hasattr(attack, "clients") else attack
     return replace(attack, steps=15, restarts=min(attack.restarts, 3))

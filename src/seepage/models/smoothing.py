@@ -22,7 +22,8 @@ def smoothed(learner: Learner, share: float) -> Learner:
         classes = outputs.shape[-1]
         if classes == 1:  # one logit, for the second of two classes
             return learner.loss_of_outputs(outputs, y.to(outputs.dtype) * (1 - share) + share / 2)
-        sure = torch.nn.functional.one_hot(y.long(), classes).to(outputs.dtype)
+        # torch's one_hot looks at the values, which vmap cannot.
+        sure = (y[..., None] == torch.arange(classes, device=y.device)).to(outputs.dtype)
         return learner.loss_of_outputs(outputs, sure * (1 - share) + share / classes)
 
     return replace(learner, criterion=criterion)
