@@ -25,7 +25,7 @@ from seepage.testing import tiny_observations
 from tests import cases
 
 KNOWN = Knowledge(labels=True, ranges=True, statistics=True)
-ADAPTIVE = Adaptive(steps=60, restarts=4, chains=4, sweeps=20, compile="no")
+ADAPTIVE = Adaptive(steps=60, restarts=4, chains=4, sweeps=12, compile="no")
 NAIVE = replace(fast(), steps=60, restarts=4, compile="no")
 
 
@@ -35,11 +35,13 @@ def attack_point(defense: Defense, rows: int = 4) -> tuple[AttackPoint, Referenc
     table = cases.table(rows=200)
     encoder = Encoder(schema=table.schema, standardise_onehot=True)
     layout = encoder.layout
-    learner = make_learner(MLP(width=24, depth=2, activation="relu", norm="none"), layout.numeric, layout.sizes, "binary", 2, seed=5)
+    learner = make_learner(
+        MLP(width=24, depth=2, activation="relu", norm="none"), layout.numeric, layout.sizes, "binary", 2, seed=5
+    )
     streams = Streams(3)
     splits = split(table, streams.numpy("split"))
     population = make_population(
-        splits, IID(clients=6), encoder, learner, streams.numpy("partition"), local_statistics=False
+        splits, IID(clients=3), encoder, learner, streams.numpy("partition"), local_statistics=False
     )
     protocol = FedSGD(batch_size=rows, exposure=0, schedule=Automatic(keep=("initialized",)))
     trace = simulate(protocol, population, KNOWN, streams, defense=defense)
@@ -84,13 +86,17 @@ def test_noise_that_hides_everything_leaves_the_best_guess() -> None:
 def test_without_a_defence_it_is_fast() -> None:
     point, _ = attack_point(Undefended())
     claims = attacked(replace(ADAPTIVE, restarts=3), point.observations[:2], Streams(2))
-    plain = replace(NAIVE, restarts=3)(point.observations[:2], Streams(2).child(0))
+    plain = replace(NAIVE, restarts=3)(point.observations[:2], Streams(2).child(0, 0))
     for one, other in zip(claims, plain, strict=True):
         np.testing.assert_array_equal(one.rows, other.rows)
 
 
-@pytest.mark.parametrize("name", cases.DEFENSES)
-@pytest.mark.parametrize("protocol", ["fedsgd", "fedavg"])
+LOCAL = ("gaussian_noise", "laplace", "random_k", "sign", "label_smoothing", "mixup")  # one for each way to answer
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol"), [*((name, "fedsgd") for name in cases.DEFENSES), *((name, "fedavg") for name in LOCAL)]
+)
 def test_every_defence_has_an_answer(name: str, protocol: str) -> None:
     observations = tiny_observations(protocol=protocol, defense=cases.DEFENSES[name])
     quick = Adaptive(steps=3, restarts=2, chains=2, sweeps=4, compile="no")

@@ -23,6 +23,8 @@ from seepage.observation import Channel, Claim, Observation, Scene
 WARM, HOT = 0.1, 5.0  # how hot chains begin that begin with optimised rows, and with drawn ones
 DROWNED = 0.3  # noise of this share of an update's length hides how the weights moved between local steps
 
+NUMBERS = 20_000_000  # of what chains hold at once: each holds some copies of an update
+
 
 @dataclass(frozen=True, kw_only=True)
 class Adaptive:
@@ -75,21 +77,24 @@ class Adaptive:
     def __call__(
         self, observations: Sequence[Observation], streams: Streams, *, progress: Progress = silent
     ) -> list[Claim]:
-        groups: dict[int, list[int]] = {}  # a model each: draws of all updates go through it together
+        groups: dict[tuple[int, ...], list[int]] = {}  # a model each: draws of all updates go through it together
         claims: dict[int, Claim] = {}
         for place, each in enumerate(observations):
             if not each.finite:
                 note = "The update is zero or holds NaN or infinity."
                 claims[place] = Claim(outcome=Outcome.NOT_APPLICABLE, note=note)
             elif not _drawable(each):
-                groups.setdefault(0, []).append(place)
+                groups.setdefault((), []).append(place)
             else:
-                groups.setdefault(id(each.parameters), []).append(place)
+                groups.setdefault(tuple(map(id, each.parameters.values())), []).append(place)
         for number, (model, places) in enumerate(groups.items()):
-            members = [observations[place] for place in places]
-            own = streams.child(number)
-            found = self._drawn(members, own, progress) if model else self._optimised(members, own, progress)
-            claims |= dict(zip(places, found, strict=True))
+            size = observations[places[0]].learner.size * self.chains
+            together = max(1, NUMBERS // size) if model else len(places)
+            for begin in range(0, len(places), together):
+                part = places[begin : begin + together]
+                members, own = [observations[place] for place in part], streams.child(number, begin)
+                found = self._drawn(members, own, progress) if model else self._optimised(members, own, progress)
+                claims |= dict(zip(part, found, strict=True))
         return [claims[place] for place in range(len(observations))]
 
     def _engine(self, channel: Channel, restarts: int) -> Inversion:
