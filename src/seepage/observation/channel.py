@@ -56,7 +56,7 @@ class Channel:
     @property
     def uneven(self) -> bool:
         """Whether some entries of an update are surer than others."""
-        return self.missing != "no" or self.levels > 0
+        return self.missing != "no" or self.levels > 0 or self.signs
 
 
 PLAIN_CHANNEL = Channel()

@@ -138,5 +138,7 @@ def test_entries_are_as_sure_as_the_channel_says() -> None:
     grid = precision_of(Channel(levels=4), sent, 1.0, 4)
     assert grid["w"][0, 1] == pytest.approx(12 / 0.5**2, rel=1e-2)
     assert grid["b"][0, 1] == pytest.approx(12 / 2.0**2, rel=1e-2)
+    signs = precision_of(Channel(signs=True), {"w": torch.tensor([[2.0, -2.0]])}, 1.0, 4)
+    assert signs["w"][0, 0] == pytest.approx(1 / 16, rel=1e-2)
     plain, at_random = (precision_of(Channel(step=0.1, dithered=each), sent, 1.0, 4)["w"][0, 0] for each in (0, 1))
     assert plain == pytest.approx(4 * float(at_random), rel=1e-1)

@@ -134,8 +134,8 @@ class Adaptive:
 def _drawable(observation: Observation) -> bool:
     """Whether the posterior is drawn from: there are errors of known size, and a row's part of the update is known."""
     channel, exchange = observation.exchange.channel, observation.exchange
-    known = channel.noisy or channel.step or channel.levels or channel.missing != "no"
-    if not known or channel.signs or channel.mixed or channel.smoothing:
+    known = channel.noisy or channel.step or channel.uneven
+    if not known or channel.mixed or channel.smoothing:
         return False
     if whole_in_factors(observation.learner, observation.layout.width):
         return False

@@ -35,6 +35,8 @@ def precision_of(channel: Channel, sent: Parameters, scale: float, rows: int) ->
         spread = quiet[:, None].expand_as(flat)
         if channel.levels:
             spread = spread + (flat.abs().amax(1, keepdim=True) / channel.levels) ** 2 / 12
+        if channel.signs:  # how large an entry is is hardly known; twice the mean magnitude read most in a trial
+            spread = spread + 4 * flat.abs().mean(1, keepdim=True) ** 2
         if channel.missing.startswith("smallest"):
             bound = least if channel.missing == "smallest" else least_of(flat)
             spread = torch.where(flat == 0, spread + (bound**2 / 3)[:, None], spread)
