@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from seepage.studies.study import Opened
 
 EXPOSURES = (25.0, 10.0, 5.0, 2.0, 1.0)  # passes over the rows that a search may train for
 TRAININGS = 20  # that a search makes, about: the longest exposure is taken with which they take a third of the time
-SMALLER = (1.0, 0.5, 0.34, 0.17, 0.09)  # of the updates that confirm a setting, where time is short
+SMALLER = (1.0, 0.5, 1 / 3, 1 / 6)  # of the updates that confirm a setting, where time is short; one training at least
 SEEDS = 1000  # between the seeds of two stages
 
 
@@ -57,6 +57,14 @@ class Laboratory:
     tell: Callable[[str], None] = field(default=lambda line: None)
     told: set[str] = field(default_factory=set)
     confirmed_trials: int = 0
+
+    def __post_init__(self) -> None:
+        self._before, self._begun = self.state.used, time.monotonic()
+
+    @property
+    def used(self) -> float:
+        """Seconds of this search: of earlier sessions in runs, of this one in all."""
+        return self._before + time.monotonic() - self._begun
 
     @property
     def attacks(self) -> list[str]:
@@ -162,16 +170,18 @@ class Laboratory:
         assert isinstance(summary, RowsSummary)
         seed = self.seed + SEEDS * stage.place
         every = [*every, *([only_worth] if only_worth else [])]
-        return read_findings(summary, every, stage.name, seed, self.task, only_worth)
+        found = read_findings(summary, every, stage.name, seed, self.task, only_worth)
+        # A model that was never trained has no worth to compare.
+        return found if stage.trained else {each: replace(one, scores={}) for each, one in found.items()}
 
     def _fitting(self, stage: Stage, every: Sequence[Candidate]) -> int | None:
         """Updates that can be attacked in the time that is left for a stage; None if it is gone."""
-        left, trials = stage.until * self.budget - self.state.used, self.trials(stage)
+        left, trials = stage.until * self.budget - self.used, self.trials(stage)
         if stage is not CONFIRM:
             must = self.plain in every
             return trials if must or self._expected(stage, every, trials) <= left else None
         whole = self.seconds(stage, every, trials)
-        many = [max(2, round(trials * share)) for share in SMALLER if share * whole <= 0.9 * left]
+        many = [round(trials * share) for share in SMALLER if share * whole <= 0.9 * left]
         return max(many, default=None)
 
     def _expected(self, stage: Stage, every: Sequence[Candidate], trials: int) -> float:
@@ -184,12 +194,13 @@ class Laboratory:
     def _say(self, stage: Stage, every: Sequence[Candidate], chunk: Chunk) -> None:
         if stage.name not in self.told or stage is CONFIRM:
             self.told.add(stage.name)
-            self.tell(_SAID[stage.name].format(trials=chunk.trials, name=every[0].name, exposure=self.state.exposure))
+            passes = "1 pass" if self.state.exposure == 1 else f"{self.state.exposure:g} passes"
+            self.tell(_SAID[stage.name].format(trials=chunk.trials, name=every[0].name, passes=passes))
 
 
 _SAID = {
     "screen": "Screening: quick attacks on {trials} first updates of every setting ...",
-    "train": "Training what survived for {exposure:g} passes over the rows, and attacking {trials} updates of each ...",
+    "train": "Training what survived for {passes} over the rows, and attacking {trials} updates of each ...",
     "longer": "Looking longer at the most promising settings: {trials} updates of each, full-length attack ...",
     "confirm": "Confirming {name}: every attack at full length on {trials} fresh updates ...",
 }
