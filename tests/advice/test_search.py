@@ -64,7 +64,7 @@ def test_a_strength_between_two_is_found_and_confirmed() -> None:
     assert found.recommended == Candidate(defense="gaussian_noise:0.03")
     assert found.confirmed
     assert board.courses[found.recommended].stage == CONFIRM.name
-    said = "\n".join(words.answer(board, found, "binary", 60))
+    said = "\n".join(words.answer(board, found, "binary", 60, 5))
     assert "Recommended: gaussian_noise:0.03, batch size 8." in said
     assert "Promises: nothing" in said
 
@@ -80,7 +80,7 @@ def test_only_what_breaks_a_limit_beyond_doubt_is_dropped() -> None:
 def test_nothing_meets_the_limits() -> None:
     board, found = found_by(Made(lambda each: (1.0, 0.4, 0.8)), Limits())
     assert found.recommended is None
-    said = "\n".join(words.answer(board, found, "binary", 0))
+    said = "\n".join(words.answer(board, found, "binary", 0, 5))
     assert "No tested setting meets these limits.\nNearest: no defence, batch size 8" in said
 
 
@@ -103,7 +103,7 @@ def test_without_time_to_confirm_it_is_said() -> None:
     board, found = found_by(Made(noise_hides, CONFIRM, 0), Limits(max_loss=0.02))
     assert found.recommended == Candidate(defense="gaussian_noise:0.03")
     assert not found.confirmed
-    assert "NOT CONFIRMED" in "\n".join(words.answer(board, found, "binary", 0))
+    assert "NOT CONFIRMED" in "\n".join(words.answer(board, found, "binary", 0, 5))
 
 
 def test_what_was_not_looked_at_is_not_called_unsafe() -> None:

@@ -136,7 +136,7 @@ def _write(laboratory: Laboratory, board: Board, found: Found, impossible: Mappi
         found=found,
         board=board,
         chosen=chosen,
-        answer=words.answer(board, found, laboratory.task, laboratory.confirmed_trials),
+        answer=words.answer(board, found, laboratory.task, laboratory.confirmed_trials, laboratory.state.exposure),
         limits=words.limits_of_advice(board, found, impossible, laboratory.attacks),
         headings=headings,
         rows=rows,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,7 @@ from seepage.studies.study import Opened
 EXPOSURES = (25.0, 10.0, 5.0, 2.0, 1.0)  # passes over the rows that a search may train for
 TRAININGS = 20  # that a search makes, about: the longest exposure is taken with which they take a third of the time
 SMALLER = (1.0, 0.5, 1 / 3, 1 / 6)  # of the updates that confirm a setting, where time is short; one training at least
+ROOM = 8  # times what any answer takes is a budget in which a search can look around
 SEEDS = 1000  # between the seeds of two stages
 
 
@@ -60,6 +62,9 @@ class Laboratory:
 
     def __post_init__(self) -> None:
         self._before, self._begun = self.state.used, time.monotonic()
+        self._more = self.budget > self.state.budget  # so what was confirmed in a hurry may be confirmed better
+        self._closed: set[str] = set()  # stages whose time is gone
+        self.state.budget = max(self.budget, self.state.budget)
 
     @property
     def used(self) -> float:
@@ -119,38 +124,34 @@ class Laboratory:
 
     def settle_exposure(self, asked: float | None, sample: Candidate) -> None:
         """How long models are trained: as was asked, or as long as the budget allows. Too small a budget is told."""
-        if not self.state.exposure:
-            self.state.exposure = asked or EXPOSURES[-1]
-            single = self.seconds(TRAIN, [self.plain], self.clients)
-            pair = 2 * (single + self.seconds(TRAIN, [sample], self.clients))
-            if pair > 0.8 * self.budget:
-                raise InputError(
-                    f"A budget of {duration(self.budget)} is too small to test anything: the plain setting and one "
-                    f"other take about {duration(pair)}. Give --budget {max(1, round(pair * 8 / 60 + 0.5))}m or more."
-                )
-            if asked is None:
-                fit = [each for each in EXPOSURES if each * single * TRAININGS <= 0.3 * self.budget * self.jobs]
-                self.state.exposure = max(fit, default=EXPOSURES[-1])
-            self.state.save(self.folder)
+        if self.state.exposure:
+            return
+        self.state.exposure = asked or EXPOSURES[-1]
+        single, pair = self._smallest(sample)
+        if pair > 0.8 * self.budget:  # the first time anything is done takes longest
+            single, pair = self._smallest(sample)
+        if pair > 0.8 * self.budget:
+            raise InputError(
+                f"A budget of {duration(self.budget)} is too small to test anything: the plain setting and one other "
+                f"take about {duration(pair)}. Give --budget {math.ceil(pair * ROOM / 60)}m or more."
+            )
+        if asked is None:
+            fit = [each for each in EXPOSURES if each * single * TRAININGS <= 0.3 * self.budget * self.jobs]
+            self.state.exposure = max(fit, default=EXPOSURES[-1])
+        self.state.save(self.folder)
+
+    def _smallest(self, sample: Candidate) -> tuple[float, float]:
+        """Seconds of one training of the plain setting; and of all that must be trained for any answer."""
+        single = self.seconds(TRAIN, [self.plain], self.clients)
+        return single, TRAIN.federations * (single + self.seconds(TRAIN, [sample], self.clients))
 
     def measure(
         self, stage: Stage, every: Sequence[Candidate], only_worth: Candidate | None = None
     ) -> dict[Candidate, Finding] | None:
         """Run a stage on settings, or read what is stored of it; None when its time is gone."""
-        chunk = self.state.find(stage.name, list(every))
+        chunk = self._chunk(stage, every, only_worth)
         if chunk is None:
-            trials = self._fitting(stage, every)
-            if trials is None:
-                return None
-            chunk = Chunk(
-                folder=f"{stage.name}-{1 + sum(each.stage == stage.name for each in self.state.chunks):02}",
-                stage=stage.name,
-                settings=[vars(each) for each in every],
-                only_worth=None if only_worth is None else vars(only_worth),
-                trials=trials,
-            )
-            self.state.chunks.append(chunk)
-            self.state.save(self.folder)
+            return None
         self._say(stage, every, chunk)
         begun = time.monotonic()
         plan = self.plan(stage, every, chunk.trials, only_worth)
@@ -173,6 +174,28 @@ class Laboratory:
         found = read_findings(summary, every, stage.name, seed, self.task, only_worth)
         # A model that was never trained has no worth to compare.
         return found if stage.trained else {each: replace(one, scores={}) for each, one in found.items()}
+
+    def _chunk(self, stage: Stage, every: Sequence[Candidate], only_worth: Candidate | None) -> Chunk | None:
+        """The run that measures these settings: a stored one, or a new one if there is time."""
+        stored = self.state.find(stage.name, list(every))
+        hurried = stored is not None and stage is CONFIRM and self._more and stored.trials < self.trials(stage)
+        if stored is not None and not hurried:
+            return stored
+        trials = None if stage.name in self._closed else self._fitting(stage, every)
+        if trials is None:
+            self._closed.add(stage.name)
+        if trials is None or (stored is not None and trials <= stored.trials):
+            return stored
+        chunk = Chunk(
+            folder=f"{stage.name}-{1 + sum(each.stage == stage.name for each in self.state.chunks):02}",
+            stage=stage.name,
+            settings=[vars(each) for each in every],
+            only_worth=None if only_worth is None else vars(only_worth),
+            trials=trials,
+        )
+        self.state.chunks.append(chunk)
+        self.state.save(self.folder)
+        return chunk
 
     def _fitting(self, stage: Stage, every: Sequence[Candidate]) -> int | None:
         """Updates that can be attacked in the time that is left for a stage; None if it is gone."""

@@ -186,8 +186,9 @@ def search(
     screened = _through(board, SCREEN, every, measure, max(together, AT_ONCE))
     check_guessing(board)
     survivors = [each for each in board.alive(screened) if each != board.plain]
-    trained = _through(board, TRAIN, [board.plain, *survivors], measure, together)
+    trained = _through(board, TRAIN, [board.plain], measure, 1)
     check_worth(board, task)
+    trained += _through(board, TRAIN, survivors, measure, together)
     refined = [each for each in refinements(board, [*screened, *trained]) if each not in board.courses]
     trained += _through(board, TRAIN, refined, measure, together)
     left = board.alive(trained)
@@ -204,11 +205,9 @@ def _through(
     """Bring settings through a stage, some at once, until its time is gone."""
     done: list[Candidate] = []
     for part in batched(dict.fromkeys(every), together):
-        found = measure(stage, part)
-        if found is None:
-            break
-        board.add(found)
-        done += part
+        if found := measure(stage, part):  # when time is gone, what is stored of earlier sessions still counts
+            board.add(found)
+            done += part
     return done
 
 

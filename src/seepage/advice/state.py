@@ -35,13 +35,14 @@ class Chunk(BaseModel):
 
 
 class State(BaseModel):
-    """The question, what was chosen for it, and what was run."""
+    """The question, what was chosen for it, what was run, and the seconds that the last session was given."""
 
     model_config = ConfigDict(extra="forbid")
 
     version: int = 1
     asked: dict[str, Any]
     exposure: float = 0.0
+    budget: float = 0.0
     chunks: list[Chunk] = []
 
     @property
@@ -50,9 +51,10 @@ class State(BaseModel):
         return sum(chunk.seconds or 0.0 for chunk in self.chunks)
 
     def find(self, stage: str, candidates: list[Candidate]) -> Chunk | None:
-        """The run that measured these settings together."""
+        """The run that measured these settings together; of several the last, which attacked most."""
         wanted = [vars(each) for each in candidates]
-        return next((each for each in self.chunks if (each.stage, each.settings) == (stage, wanted)), None)
+        found = [each for each in self.chunks if (each.stage, each.settings) == (stage, wanted)]
+        return found[-1] if found else None
 
     def save(self, folder: Path) -> None:
         """Keep it."""

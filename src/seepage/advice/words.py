@@ -20,8 +20,13 @@ HEADINGS = ("", "setting", "rows exact", "cells gained", "utility", "loss", "lim
 SHOWN = 6  # settings that are listed by name
 
 
-def answer(board: Board, found: Found, task: str, confirm_trials: int) -> list[str]:
-    """The answer, a paragraph each."""
+def answer(board: Board, found: Found, task: str, confirm_trials: int, exposure: float) -> list[str]:
+    """The answer, a paragraph each.
+
+    Args:
+        confirm_trials: updates that confirmed the setting.
+        exposure: passes over the rows that models were trained for.
+    """
     score = SCORES[task][1]
     lines = [_asked(board.limits, score), ""]
     if found.recommended is None:
@@ -30,7 +35,9 @@ def answer(board: Board, found: Found, task: str, confirm_trials: int) -> list[s
         lines += _recommended(board, found.recommended, score)
         lines += _strength(board, found, confirm_trials)
         lines += _next_best(board, found, score)
-    return [*lines, "", THREAT]
+    passes = "1 pass" if exposure == 1 else f"{exposure:g} passes"
+    trained = f"Models were trained for {passes} over the rows (--exposure); longer training may change costs."
+    return [*lines, "", THREAT, trained]
 
 
 def limits_of_advice(
