@@ -8,9 +8,10 @@ import pytest
 
 from seepage import InputError
 from seepage.advice import words
+from seepage.advice.board import Board
 from seepage.advice.limits import Limits, Verdict
 from seepage.advice.measured import Finding, Leak
-from seepage.advice.search import Board, check_guessing, search
+from seepage.advice.search import check_guessing, search
 from seepage.advice.space import Candidate, candidates
 from seepage.advice.stages import CONFIRM, LONGER, SCREEN, TRAIN, Stage
 from seepage.results.interval import Interval

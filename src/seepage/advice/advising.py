@@ -11,9 +11,10 @@ from typing import Any
 from seepage._core import Progress, silent
 from seepage._core.files import write_atomically
 from seepage.advice import lines, words
+from seepage.advice.board import Board
 from seepage.advice.laboratory import SEEDS, Laboratory
 from seepage.advice.limits import Limits
-from seepage.advice.search import Board, Found, search
+from seepage.advice.search import Found, search
 from seepage.advice.space import Candidate, candidates, reference
 from seepage.advice.stages import CONFIRM, SCREEN
 from seepage.advice.state import open_state

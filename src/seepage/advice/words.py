@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from seepage.advice.board import Board
 from seepage.advice.frontier import dominated_by
 from seepage.advice.limits import SCORES, Limits, Verdict
 from seepage.advice.measured import Leak
-from seepage.advice.search import Board, Found
+from seepage.advice.search import Found
 from seepage.advice.space import AXES, FAMILIES, Candidate
 from seepage.advice.stages import ADAPTIVE, CONFIRM
 from seepage.results.interval import Interval
