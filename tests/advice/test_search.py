@@ -127,6 +127,34 @@ def test_what_cannot_be_told_apart_is_looked_at_longer() -> None:
     assert found.next_best
 
 
+def test_attacks_that_failed_are_no_evidence() -> None:
+    class Failing(Made):
+        def finding(self, stage: Stage, candidate: Candidate, only_worth: bool) -> Finding:
+            found = super().finding(stage, candidate, only_worth)
+            return found if candidate.plain else Finding(**(vars(found) | {"leak": None}))
+
+    board, found = found_by(Failing(noise_hides), Limits(max_loss=0.2))
+    assert found.recommended is None
+    assert "Could not be measured" in "\n".join(words.limits_of_advice(board, found, {}, []))
+
+
+def test_the_next_one_is_confirmed_where_there_is_no_time_for_the_best() -> None:
+    class Slow(Made):
+        def __call__(
+            self, stage: Stage, every: Sequence[Candidate], only_worth: Candidate | None = None
+        ) -> dict[Candidate, Finding] | None:
+            dear = stage is CONFIRM and every[0].family == "gaussian_noise"
+            return None if dear else super().__call__(stage, every, only_worth)
+
+    def two_hide(each: Candidate) -> tuple[float, float, float]:
+        return (0.0, 0.0, 0.84) if each.defense in ("gaussian_noise:0.1", "top_k:0.01") else (1.0, 0.4, 0.85)
+
+    _, found = found_by(Slow(two_hide), Limits(max_loss=0.02))
+    assert found.confirmed
+    assert found.recommended == Candidate(defense="top_k:0.01")
+    assert found.next_best == (Candidate(defense="gaussian_noise:0.1"),)
+
+
 def test_the_same_measurements_give_the_same_answer() -> None:
     first, second = (found_by(Made(noise_hides), Limits(max_loss=0.02))[1] for _ in range(2))
     assert first == second

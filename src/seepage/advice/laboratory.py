@@ -182,7 +182,7 @@ class Laboratory:
         if stored is not None and not hurried:
             return stored
         trials = None if stage.name in self._closed else self._fitting(stage, every)
-        if trials is None:
+        if trials is None and stage is not CONFIRM:  # one setting may be confirmed sooner than another
             self._closed.add(stage.name)
         if trials is None or (stored is not None and trials <= stored.trials):
             return stored

@@ -105,12 +105,14 @@ def batched(every: Iterable[Candidate], size: int) -> list[list[Candidate]]:
 def _confirm(board: Board, left: Sequence[Candidate], every: Sequence[Candidate], measure: Measure) -> Found:
     """The whole arsenal and fresh seeds on the best; on the next one if that breaks it."""
     queue, confirmed = list(left), None
-    while queue:
+    for _ in range(FOLLOWED):
+        if not queue:
+            break
         best = min(queue, key=board.rank)
         queue.remove(best)
         found = measure(CONFIRM, [best], None if best == board.plain else board.plain)
-        if found is None:
-            break
+        if found is None:  # there is no time for this one; attacks on another may be quicker
+            continue
         board.add(found)
         if board.safety(best) is Verdict.HELD and board.affordable(best):
             confirmed = best

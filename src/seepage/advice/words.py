@@ -33,7 +33,7 @@ def answer(board: Board, found: Found, task: str, confirm_trials: int, exposure:
     if found.recommended is None:
         lines += _nothing(board, found, score)
     else:
-        lines += _recommended(board, found.recommended, score)
+        lines += _recommended(board, found, found.recommended, score)
         lines += _strength(board, found, confirm_trials)
         lines += _next_best(board, found, score)
     passes = "1 pass" if exposure == 1 else f"{exposure:g} passes"
@@ -57,6 +57,9 @@ def limits_of_advice(
     if dear:
         lines.append(f"Cost more than allowed, beyond doubt: {_listed(dear)}.")
     lines += _unmet(board)
+    unknown = [each for each, course in board.courses.items() if course.leak is None or course.leak.failed]
+    if unknown:
+        lines.append(f"Could not be measured, because attacks failed, so nothing is known: {_listed(unknown)}.")
     if found.untested:
         lines.append(f"Not tested for want of time: {_listed(found.untested)}. A larger --budget goes on from here.")
     if impossible:
@@ -126,7 +129,7 @@ def _asked(limits: Limits, score: str) -> str:
     return f"Asked: {rows} read exactly, at most {limits.gain:.1%} of the cells read beyond guessing, and {worth}."
 
 
-def _recommended(board: Board, chosen: Candidate, score: str) -> list[str]:
+def _recommended(board: Board, found: Found, chosen: Candidate, score: str) -> list[str]:
     leak, loss = board.courses[chosen].leak, board.loss(chosen)
     assert leak is not None
     cost = f"Costs: {score} {number(board.worth(chosen))}"
@@ -137,7 +140,8 @@ def _recommended(board: Board, chosen: Candidate, score: str) -> list[str]:
         cost += f", against {number(plain)} for {board.plain.name}: {_loss(loss)}."
         if board.cost(chosen) is not Verdict.HELD:
             cost += " The interval reaches beyond your limit, so more trainings could show that it costs too much."
-    lines = [f"Recommended: {chosen.name}.", cost, _read(leak)]
+    heading = "Recommended" if found.confirmed else "Best so far, but NOT CONFIRMED"
+    lines = [f"{heading}: {chosen.name}.", cost, _read(leak)]
     epsilon = board.courses[chosen].epsilon
     if epsilon is not None:
         lines.append(f"Promises: epsilon {epsilon:.3g} at delta 1e-5 for the worst client, by Opacus' accountant.")
@@ -173,8 +177,8 @@ def _strength(board: Board, found: Found, trials: int) -> list[str]:
     if found.confirmed:
         return [f"Confirmed with every attack at full length, fresh seeds and {trials} updates."]
     return [
-        "NOT CONFIRMED: there was no time for all attacks at full length, and stronger attacks can read more. Run the "
-        "same command with a larger --budget; it goes on from here."
+        "There was no time for all attacks at full length, and stronger attacks can read more: do not rely on it yet. "
+        "Run the same command with a larger --budget; it goes on from here."
     ]
 
 
