@@ -14,10 +14,28 @@ import torch
 from seepage import captures
 from seepage._core import Streams
 from seepage.attacks import Attack, Exact
+from seepage.attacks.adaptive import Adaptive
 from seepage.data import IID, ByColumn, Dirichlet, Encoder, Partition, QuantitySkew, Table, infer_schema, split
 from seepage.data.request import Request
 from seepage.data.source import open_source
-from seepage.defenses import DPSGD, Defense, GaussianNoise, Quantisation, TopK, Undefended
+from seepage.defenses import (
+    DPSGD,
+    Defense,
+    DPFedAvg,
+    FirstLayerWithheld,
+    GaussianNoise,
+    GradientPruning,
+    LabelSmoothing,
+    LocalDP,
+    Mixup,
+    Quantisation,
+    RandomK,
+    Rounding,
+    Soteria,
+    TopK,
+    Undefended,
+    UpdateClipping,
+)
 from seepage.federation import Automatic, FedAvg, FederatedProtocol, FedSGD, Population, make_population
 from seepage.models import (
     MLP,
@@ -39,6 +57,8 @@ def shortened(name: str) -> Attack:
     attack = registry.make("attack", name, "rows")
     if isinstance(attack, Exact):
         return replace(attack, steps=15, restarts=3, start_steps=15, starts=2, turns=2)
+    if isinstance(attack, Adaptive):
+        return replace(attack, steps=15, restarts=3, chains=2, sweeps=4)
     if not hasattr(attack, "steps"):  # on totals: no optimisation
         return replace(attack, clients=12) if hasattr(attack, "clients") else attack
     return replace(attack, steps=15, restarts=min(attack.restarts, 3))
@@ -65,6 +85,18 @@ DEFENSES: dict[str, Defense] = {
     "top_k": TopK(share=0.2),
     "quantisation": Quantisation(bits=3),
     "sign": Quantisation(bits=1),
+    "update_clipping": UpdateClipping(norm=0.01),
+    "dp_fedavg": DPFedAvg(clip=0.1, noise=0.1),
+    "local_dp": LocalDP(epsilon=50.0, clip=0.1),
+    "laplace": LocalDP(epsilon=50.0, clip=0.1, mechanism="laplace"),
+    "random_k": RandomK(share=0.5),
+    "gradient_pruning": GradientPruning(share=0.5),
+    "rounding": Rounding(step=1e-4),
+    "dithered": Rounding(step=1e-4, dither=True),
+    "first_layer_withheld": FirstLayerWithheld(),
+    "soteria": Soteria(),
+    "mixup": Mixup(),
+    "label_smoothing": LabelSmoothing(),
 }
 
 PARTITIONS: dict[str, Partition] = {

@@ -13,6 +13,7 @@ from seepage._core import Streams
 from seepage.models import Learner, Parameters
 from seepage.models.recipe import Recipe
 from seepage.models.stack import Stack
+from seepage.observation import PLAIN_CHANNEL, Channel
 from seepage.observation.vertical import VerticalUpdate
 from seepage.results.facts import ThreatModel
 
@@ -52,6 +53,10 @@ class Defense(Protocol):
     def protect(self, update: Parameters, random: torch.Generator) -> Parameters:
         """What is sent instead of the update; everything has a leading client axis."""
         return update
+
+    def channel(self) -> Channel:
+        """What everybody may know of how updates are changed; the attacks made for defences read it."""
+        return PLAIN_CHANNEL
 
     def told_rows(
         self, updates: Iterator[VerticalUpdate], people: int, secret: torch.Generator

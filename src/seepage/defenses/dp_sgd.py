@@ -15,6 +15,7 @@ from seepage._core import InputError
 from seepage.defenses.defense import Defense, Gradients, Privacy
 from seepage.models import Learner, Parameters, Traced
 from seepage.models.recipe import Recipe
+from seepage.observation import Channel
 
 MOST = 1e6  # noise multiplier beyond which nothing is looked for
 MEMORY = 50_000_000  # numbers of per-row gradients held at once: 200 MB
@@ -65,6 +66,10 @@ class DPSGD(Defense):
             raise InputError(f"The noise multiplier is {self.noise}; it must be 0 or above.")
         if not 0 < self.delta < 1:
             raise InputError(f"Delta is {self.delta}; it must be between 0 and 1.")
+
+    def channel(self) -> Channel:
+        """Rows shortened to a known norm, and noise of a known deviation on their sum."""
+        return Channel(row_clip=self.clip, row_noise=self.noise * self.clip)
 
     def gradients(self, learner: Learner) -> Gradients:
         """The noisy mean of clipped gradients."""

@@ -10,6 +10,7 @@ import torch
 from seepage._core import InputError
 from seepage.defenses.defense import Defense
 from seepage.models import Parameters
+from seepage.observation import Channel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +45,10 @@ class GaussianNoise(Defense):
     def __post_init__(self) -> None:
         if not 0 <= self.deviation < math.inf:
             raise InputError(f"The noise's deviation is {self.deviation}; it must be 0 or above.")
+
+    def channel(self) -> Channel:
+        """Noise of a known deviation."""
+        return Channel(noise=self.deviation)
 
     def protect(self, update: Parameters, random: torch.Generator) -> Parameters:
         """The update with fresh noise for every client."""

@@ -10,6 +10,7 @@ from torch import Tensor
 from seepage._core import InputError
 from seepage.defenses.defense import Defense
 from seepage.models import Parameters
+from seepage.observation import Channel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +42,10 @@ class Quantisation(Defense):
     def __post_init__(self) -> None:
         if not 1 <= self.bits <= 16:
             raise InputError(f"There are {self.bits} bits for each entry; there must be 1 to 16.")
+
+    def channel(self) -> Channel:
+        """The grid of a tensor, or its signs."""
+        return Channel(signs=True) if self.bits == 1 else Channel(levels=2 ** (self.bits - 1) - 1)
 
     def protect(self, update: Parameters, random: torch.Generator) -> Parameters:
         """The update on its grid."""

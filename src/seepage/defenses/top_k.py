@@ -9,7 +9,9 @@ import torch
 
 from seepage._core import InputError
 from seepage.defenses.defense import Defense
+from seepage.defenses.random_k import kept_only
 from seepage.models import Parameters
+from seepage.observation import Channel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +43,13 @@ class TopK(Defense):
         if not 0 < self.share <= 1:
             raise InputError(f"The share of entries kept is {self.share}; it must be above 0 and at most 1.")
 
+    def channel(self) -> Channel:
+        """A zero is an entry smaller than all that were sent."""
+        return Channel(missing="smallest")
+
     def protect(self, update: Parameters, random: torch.Generator) -> Parameters:
         """The update with all but its largest entries set to zero."""
         flat = torch.cat([value.flatten(1) for value in update.values()], dim=1)  # (clients, entries)
         kept = max(1, math.ceil(self.share * flat.shape[1] - 1e-9))
         places = flat.abs().topk(kept, dim=1).indices
-        sparse = torch.zeros_like(flat).scatter(1, places, flat.gather(1, places))
-        parts = torch.split(sparse, [value[0].numel() for value in update.values()], dim=1)
-        return {name: part.view_as(value) for (name, value), part in zip(update.items(), parts, strict=True)}
+        return kept_only(update, flat, places)

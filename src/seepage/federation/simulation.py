@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from seepage._core import Progress, Streams, silent
-from seepage.defenses import Defense, Privacy, Undefended
+from seepage.defenses import Defense, Privacy
 from seepage.federation.exposure import FINAL, participants
 from seepage.federation.fedsgd import sum_over
 from seepage.federation.population import Population
@@ -21,12 +21,10 @@ from seepage.federation.protocol import FederatedProtocol, Plans, Round
 from seepage.federation.servers import MEAN, Memory
 from seepage.federation.trace import AttackPoint, Moment, Trace
 from seepage.federation.utility import utility
-from seepage.federation.watching import Watched, attack_point, attacked_rounds
+from seepage.federation.watching import UNDEFENDED, Watched, attack_point, attacked_rounds
 from seepage.models import Learner, Parameters, fitting_threads, scoped_randomness
 from seepage.models.local_clients import apart
 from seepage.observation import Knowledge
-
-UNDEFENDED = Undefended()
 
 
 class Clients:
@@ -81,7 +79,7 @@ def simulate(
     workers = [protocol.work(rows, streams.numpy("batches", client)) for client, rows in enumerate(population.owned)]
     called = _calls(population.clients, protocol.participation, streams.numpy("participation"))
     taken = [0] * population.clients
-    show = partial(attack_point, protocol, population, knowledge, covered=not isinstance(defense, Undefended))
+    show = partial(attack_point, protocol, population, knowledge, defense=defense)
     clients = Clients(protocol, population, defense, seed=streams.integer("defense"))
     # A batch that is attacked again and again has random numbers of its own: being watched does not change training.
     again = Clients(protocol, population, defense, seed=streams.integer("defense", "fixed batch"))

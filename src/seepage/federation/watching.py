@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from seepage._core import InputError
+from seepage.defenses import Defense, Undefended
 from seepage.federation.exposure import Clock
 from seepage.federation.population import Population
 from seepage.federation.protocol import FederatedProtocol, Plans, Round
@@ -16,6 +17,8 @@ from seepage.federation.trace import AttackPoint, Moment, Truth
 from seepage.models import Parameters
 from seepage.models.local_clients import apart
 from seepage.observation import Knowledge, Observation, Space
+
+UNDEFENDED = Undefended()
 
 
 def last_watched(number: int, many: int, total: int) -> int:
@@ -52,14 +55,14 @@ def attack_point(
     moment: Moment,
     rounds: Sequence[Watched],
     *,
-    covered: bool = False,
+    defense: Defense = UNDEFENDED,
 ) -> AttackPoint:
     """What the server saw of all clients in some rounds, the last of which is attacked, and what was true in that."""
     last, space = rounds[-1], known_space(population, knowledge)
     observations, truths = [], []
     for client, plan in last.plans.items():
         seen = [
-            _seen(protocol, population, knowledge, space, each, client, covered=covered)
+            _seen(protocol, population, knowledge, space, each, client, defense=defense)
             for each in rounds
             if client in each.plans
         ]
@@ -92,14 +95,15 @@ def _seen(
     watched: Watched,
     client: int,
     *,
-    covered: bool,
+    defense: Defense,
 ) -> Observation:
     """What the server saw of one client in one round."""
     weights, buffers = apart(population.learner, watched.parameters)
     update, moved = apart(population.learner, watched.shown.of_client(client))
     buffers, moved = (buffers, moved) if protocol.share_statistics else ({}, {})
     plan = watched.plans[client]
-    exchange = replace(protocol.exchange(plan), covered=covered)
+    covered = not isinstance(defense, Undefended)
+    exchange = replace(protocol.exchange(plan), covered=covered, channel=defense.channel())
     places = plan.reshape(-1)[: exchange.rows]
     # Sorted: their order would tell who shared a local batch.
     labels = population.y[torch.from_numpy(places)].sort().values if knowledge.labels else None

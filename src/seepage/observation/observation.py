@@ -12,6 +12,7 @@ from torch import Tensor
 from seepage._core import InputError
 from seepage.data import Layout
 from seepage.models import Learner, LocalTraining, Parameters
+from seepage.observation.channel import PLAIN_CHANNEL, Channel
 from seepage.results.facts import ThreatModel
 
 PLAIN = LocalTraining()
@@ -33,7 +34,8 @@ class Exchange:
         learning_rate: of the local steps (FedAvg).
         same_order: every pass goes through the rows in the order of the first; else it shuffles them (FedAvg).
         training: optimiser, schedule, clipping and the like of the local steps (FedAvg).
-        covered: a defence changes what is sent. Which one, the server knows; its random numbers it does not.
+        covered: something changes what is sent, whether or not the adversary knows what.
+        channel: what a defence is known to do to it. Its random numbers are not known.
     """
 
     protocol: Literal["fedsgd", "fedavg"]
@@ -44,6 +46,7 @@ class Exchange:
     same_order: bool = False
     training: LocalTraining = PLAIN
     covered: bool = False
+    channel: Channel = PLAIN_CHANNEL
 
     @property
     def steps(self) -> int:

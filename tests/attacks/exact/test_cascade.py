@@ -11,10 +11,12 @@ import torch
 from seepage._core import InputError, Outcome, Streams
 from seepage.attacks.exact import Exact, State, presence_of
 from seepage.attacks.exact.case import Case
+from seepage.attacks.exact.joint import fit
+from seepage.attacks.exact.view import view_of
 from seepage.data import Layout
 from seepage.defenses import Defense, Quantisation, TopK
 from seepage.federation import AttackPoint, FedAvg, FederatedProtocol, FedSGD, Milestones, simulate
-from seepage.models import make_learner
+from seepage.models import MLP, make_learner
 from seepage.observation import Claim, Exchange, Knowledge, Observation, Space
 from tests import cases
 from tests.attacks.exact.adversary import CODES, LABELS, NUMBERS, an_update
@@ -151,3 +153,23 @@ def test_compressed_updates_are_never_certified(model: str, defense: Defense) ->
         case = Case(replace(observation, update=sent))
         assert not len(case.rows)
         assert case.estimate is not None or case.view.compressed
+
+
+def test_the_last_rows_of_a_regression_are_fitted_together() -> None:
+    """A squared loss's own slope is linear in the target, which forward-mode differentiation under vmap cannot take."""
+    learner = make_learner(MLP(width=12, depth=2, norm="none"), 2, (3, 3), "regression", 1, seed=0)
+    draws = torch.Generator().manual_seed(1)
+    numbers = torch.randn(3, 2, generator=draws)
+    codes = torch.tensor([[0, 1], [2, 0], [1, 1]])
+    x = torch.cat([numbers, torch.eye(3)[codes[:, 0]], torch.eye(3)[codes[:, 1]]], 1)
+    y = torch.randn(3, generator=draws)
+    weights = learner.initial()
+    observation = Observation(
+        learner=learner,
+        space=Space(layout=Layout(numeric=2, sizes=(3, 3))),
+        parameters=weights,
+        update=learner.gradient(weights, x, y),
+        exchange=Exchange(protocol="fedsgd", rows=3, batch_size=3),
+    )
+    found = fit(view_of(observation), codes, numbers.double() + 0.05, y.double())
+    assert float((found.numbers - numbers).abs().max()) < 1e-3

@@ -13,6 +13,7 @@ from seepage._core import InputError, NotApplicable, Progress, Streams, silent
 from seepage.attacks.attack import Together, attacked
 from seepage.attacks.exact.case import Case
 from seepage.attacks.exact.certificate import LIMIT, distances
+from seepage.attacks.exact.defended import as_computed, unproven
 from seepage.attacks.exact.handover import Masked
 from seepage.attacks.exact.mixed import statistics_of
 from seepage.attacks.exact.search import Leaves, span_search
@@ -76,7 +77,10 @@ class Exact:
 
     def start(self, scene: Scene, streams: Streams, *, progress: Progress = silent) -> Together[Observation]:
         """All updates are attacked together."""
-        return Together(partial(self, streams=streams, progress=progress))
+        read = partial(self, streams=streams, progress=progress)
+        if scene.exchange.channel.mixed:
+            return Together(lambda observations: unproven(read(observations)))
+        return Together(lambda observations: read([as_computed(each) for each in observations]))
 
     def __call__(
         self, observations: Sequence[Observation], streams: Streams, *, progress: Progress = silent

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from torch import Tensor
-from torch.func import jvp
 
 from seepage.attacks.exact.certificate import LIMIT, PRECISE, RIVAL
 from seepage.attacks.exact.view import View, layer_gradient
 from seepage.attacks.inversion import Runs
 
+STEP = 1e-5  # of a difference
 TRIES = 6  # sets of rows that are fitted
 ENTRIES = 2**27  # of the derivative of all gradients by all numbers: a gigabyte
 
@@ -136,15 +136,18 @@ def certain(view: View, best: Fit) -> bool:
 
 
 def _slope(view: View, codes: Tensor, numbers: Tensor, labels: Tensor) -> Tensor:
-    """(numbers of all rows, entries) the derivative of the misfit."""
+    """(numbers of all rows, entries) the derivative of the misfit.
+
+    By differences in float64: forward-mode differentiation of a squared loss's own gradient fails inside of ``vmap``.
+    """
     count = numbers.numel()
     directions = torch.eye(count, dtype=numbers.dtype).reshape(count, *numbers.shape)
 
-    def function(numbers: Tensor) -> Tensor:
-        return misfit(view, codes, numbers, labels)
+    def along(direction: Tensor) -> Tensor:
+        ahead, behind = (misfit(view, codes, numbers + step * direction, labels) for step in (STEP, -STEP))
+        return (ahead - behind) / (2 * STEP)
 
-    along = view.learner.mapped(lambda tangent: jvp(function, (numbers,), (tangent,))[1], chunk=64)
-    result: Tensor = along(directions)
+    result: Tensor = view.learner.mapped(along, chunk=64)(directions)
     return result
 
 

@@ -30,6 +30,7 @@ from seepage.attacks.exact.view import codes_of, joined
 from seepage.data import Layout
 from seepage.observation import Claim, Observation
 
+ESTIMATED = 10  # restarts for rows that no round tells apart, and that are estimates at best
 TURNS = 3  # how often rows are passed on between rounds
 Item = TypeVar("Item")
 APART = 0.01  # a direction that the bases of spans share less than this is not the same
@@ -134,7 +135,8 @@ def _passed_on(attack: Exact, rounds: Sequence[Observation], streams: Streams, p
     layout = rounds[0].layout
     parts = [_Round(Case(each)) for each in rounds]
     if not any(part.case.open for part in parts):  # no round alone proves anything that could be passed on
-        return attack([rounds[-1]], streams, progress=progress)[0]
+        fewer = replace(attack, restarts=min(attack.restarts, ESTIMATED))
+        return fewer([rounds[-1]], streams, progress=progress)[0]
     for turn in range(TURNS):
         for number, part in enumerate(parts):
             if part.grown and not part.case.done:

@@ -18,7 +18,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.func import grad
 
+from seepage.attacks.inversion.objectives import Received
 from seepage.models import Factors, Parameters, parameter_name
 
 SHORT = 8192  # sums of up to this many numbers are made in float64
@@ -101,12 +103,7 @@ def _by_tensors(
     group: Sequence[tuple[str, list[str]]], factors: Factors, dense: Parameters, observed: Parameters
 ) -> Compared:
     """Multiplied out: the same float error in both numbers, so that 1 - cosine is good to its last digits."""
-    simulated = dict(dense)
-    for layer, parts in group:
-        if layer in factors:
-            slopes, inputs = factors[layer]
-            made = {"weight": slopes.transpose(-1, -2) @ inputs, "bias": slopes.sum(-2)}
-            simulated |= {part: made[part.rpartition(".")[2]] for part in parts}
+    simulated = _multiplied(group, factors, dense)
     names = [part for _, parts in group for part in parts]
     sizes = [observed[name][0].numel() for name in names]
     ours = [simulated[name].flatten(2) for name in names]
@@ -120,20 +117,50 @@ def _by_tensors(
         parts: Sequence[Tensor] = [torch.addcmul(v, u, twice) for u, v in zip(ours, along, strict=True)]
         parts = torch.split(parts[0], sizes, -1) if len(parts) < len(names) else parts
         by_name = {name: part.reshape(simulated[name].shape) for name, part in zip(names, parts, strict=True)}
-        pulled: Factors = {}
-        for layer, owned in group:
-            if layer in factors:
-                slopes, inputs = factors[layer]
-                direction = by_name.pop(parameter_name(layer, "weight"))
-                back = inputs @ direction.transpose(-1, -2)
-                if len(owned) > 1:
-                    back = back + by_name.pop(parameter_name(layer, "bias"))[:, :, None]
-                pulled[layer] = back, slopes @ direction
-        return pulled, by_name
+        return _through_factors(group, factors, by_name)
 
     dots = [flat_total(u * v) for u, v in zip(ours, theirs, strict=True)]
     squares = [flat_total(u * u) for u in ours]
     return Compared(_added(dots), _added(squares), pull)
+
+
+def compare_entries(
+    objective: Received, factors: Factors, dense: Parameters, observed: Parameters
+) -> tuple[Tensor, Factors, Parameters]:
+    """Losses of an objective that looks at every entry, and their slopes by the parts of the simulated update."""
+    group = list(layers_of(observed).items())
+
+    def total_loss(simulated: Parameters) -> tuple[Tensor, Tensor]:
+        losses = objective(simulated, observed)
+        return losses.sum(), losses
+
+    slopes, losses = grad(total_loss, has_aux=True)(_multiplied(group, factors, dense))
+    return losses, *_through_factors(group, factors, dict(slopes))
+
+
+def _multiplied(group: Sequence[tuple[str, list[str]]], factors: Factors, dense: Parameters) -> Parameters:
+    """The simulated update, entry by entry."""
+    simulated = dict(dense)
+    for layer, parts in group:
+        if layer in factors:
+            slopes, inputs = factors[layer]
+            made = {"weight": slopes.transpose(-1, -2) @ inputs, "bias": slopes.sum(-2)}
+            simulated |= {part: made[part.rpartition(".")[2]] for part in parts}
+    return simulated
+
+
+def _through_factors(group: Sequence[tuple[str, list[str]]], factors: Factors, by_name: Parameters) -> Pulled:
+    """Slopes by the entries of an update to slopes by its factors; tensors without factors stay as they are."""
+    pulled: Factors = {}
+    for layer, owned in group:
+        if layer in factors:
+            slopes, inputs = factors[layer]
+            direction = by_name.pop(parameter_name(layer, "weight"))
+            back = inputs @ direction.transpose(-1, -2)
+            if len(owned) > 1:
+                back = back + by_name.pop(parameter_name(layer, "bias"))[:, :, None]
+            pulled[layer] = back, slopes @ direction
+    return pulled, by_name
 
 
 def _added(parts: list[Tensor]) -> Tensor:

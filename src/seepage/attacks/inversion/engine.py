@@ -19,7 +19,7 @@ from seepage._core import InputError, NotApplicable, Outcome, Progress, Streams,
 from seepage.attacks.attack import Together
 from seepage.attacks.inversion.categories import Categories, Softmax, Unconstrained
 from seepage.attacks.inversion.numbers import Numbers, Unbounded
-from seepage.attacks.inversion.objectives import Cosine, Objective
+from seepage.attacks.inversion.objectives import Cosine, Objective, Received
 from seepage.attacks.inversion.optimisers import LBFGS, Adam, Optimiser
 from seepage.attacks.inversion.pooling import SOFT_ROWS, Alignment, Best, Likeness, Pooling, align, doubt, merged
 from seepage.attacks.inversion.priors import Prior, PriorScene
@@ -97,7 +97,7 @@ class Inversion:
 
     steps: int = 10_000
     restarts: int = 1
-    objective: Objective = COSINE
+    objective: Objective | Received = COSINE
     priors: tuple[Prior, ...] = ()
     numbers: Numbers = UNBOUNDED
     categories: Categories = UNCONSTRAINED

@@ -21,8 +21,8 @@ from torch import Tensor
 from torch.func import grad
 
 from seepage.attacks.inversion.by_hand import ByHand
-from seepage.attacks.inversion.comparison import Compared, compare
-from seepage.attacks.inversion.objectives import Objective
+from seepage.attacks.inversion.comparison import Compared, compare, compare_entries
+from seepage.attacks.inversion.objectives import Objective, Received
 from seepage.attacks.inversion.priors import Prior, PriorScene
 from seepage.models import (
     Parameters,
@@ -47,14 +47,14 @@ class Problem:
 
     Args:
         scene: what is attacked.
-        objective: the distance of updates.
+        objective: the distance of updates, from two numbers per layer or from all entries.
         priors: what makes rows likely, beside the update.
         opener: from variables to inputs (and labels).
         kept: parameters of all runs that may be kept at a time (FedAvg).
     """
 
     scene: PriorScene
-    objective: Objective
+    objective: Objective | Received
     priors: Sequence[Prior]
     opener: Opener
     kept: int = 1 << 60
@@ -71,6 +71,8 @@ class Problem:
         self, factors: Any, dense: Parameters, observed: Parameters, own: Tensor, length: Tensor
     ) -> tuple[Tensor, Any, Parameters]:
         """Losses, and their slopes by the parts of the simulated update."""
+        if isinstance(self.objective, Received):
+            return compare_entries(self.objective, factors, dense, observed)
         losses, compared, by_dot, by_square = self._compared(factors, dense, observed, own, length)
         slopes, tensors = _pulled(compared, by_dot, by_square, layered=self.objective.layers)
         return losses, {name: slopes[name] for name in factors}, {name: tensors[name] for name in dense}
@@ -90,7 +92,9 @@ class Problem:
         self, factors: Any, dense: Parameters, observed: Parameters, own: Tensor, length: Tensor
     ) -> tuple[Tensor, list[Compared], Tensor, Tensor]:
         """Losses, layers, and the losses' slopes by each layer's two numbers (obs, runs, layers, 1, 1)."""
-        layered = self.objective.layers
+        chosen = self.objective
+        assert not isinstance(chosen, Received)
+        layered = chosen.layers
         compared = compare(factors, dense, observed, layered=layered)
         dots = torch.stack([layer.dot for layer in compared], -1)
         squares = torch.stack([layer.square for layer in compared], -1)
@@ -98,7 +102,7 @@ class Problem:
             dots, squares, own = (number.sum(-1, keepdim=True) for number in (dots, squares, own))
 
         def objective(dots: Tensor, squares: Tensor) -> tuple[Tensor, Tensor]:
-            losses = self.objective(dots, squares, own, length)
+            losses = chosen(dots, squares, own, length)
             return losses.sum(), losses
 
         (by_dot, by_square), losses = grad(objective, argnums=(0, 1), has_aux=True)(dots, squares)

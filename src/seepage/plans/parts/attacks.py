@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from seepage.attacks import Exact, inversion
+from seepage.attacks.adaptive import Adaptive
 from seepage.attacks.totals import Counting, Listing
 from seepage.attacks.vertical.cafe import Cafe
 from seepage.attacks.vertical.closed_form import ClosedForm
@@ -61,6 +62,15 @@ ROWS = (
         about="TabLeak's ensemble with a start from marginals and L-BFGS: its accuracy in a third of the steps.",
         needs=_SCALED,
         paper="Seepage, after " + _TABLEAK,
+    ),
+    Part(
+        name="adaptive",
+        make=Adaptive,
+        works_on=("rows",),
+        about="`fast` for somebody who knows the defence's settings, then rows drawn from what noise, rounding or "
+        "missing entries leave possible.",
+        needs=_SCALED + "; marginals as far as the statistics tell them",
+        paper="Seepage (docs/how-to/defences.md)",
     ),
     Part(
         name="fast_single",

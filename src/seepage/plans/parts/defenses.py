@@ -7,19 +7,28 @@ from functools import partial
 from seepage.defenses import (
     DPSGD,
     Balanced,
+    DPFedAvg,
     Epochs,
     FakeGradients,
+    FirstLayerWithheld,
     GaussianNoise,
     GradientClipping,
     GradientNoise,
+    GradientPruning,
     HiddenIds,
     IntermediateNoise,
     LabelSmoothing,
+    LocalDP,
+    Mixup,
     PrivateMessages,
     Quantisation,
+    RandomK,
     RemappedIds,
+    Rounding,
+    Soteria,
     TopK,
     Undefended,
+    UpdateClipping,
     WeightNoise,
 )
 from seepage.plans.part import Part
@@ -28,6 +37,7 @@ _UPDATES = ("rows", "vertical")
 _CAFE = "Jin et al., CAFE: Catastrophic Data Leakage in Vertical Federated Learning, NeurIPS 2021"
 _LI = "Li et al., Label leakage and protection in two-party split learning, ICLR 2022"
 _BALLE = "Dwork and Roth, 2014; Balle and Wang, Improving the Gaussian Mechanism, ICML 2018"
+_MCMAHAN = "McMahan et al., Learning Differentially Private Recurrent Language Models, ICLR 2018"
 
 DEFENSES = (
     Part(
@@ -67,6 +77,76 @@ DEFENSES = (
         about="Every entry is sent with this many bits; 1 is the sign with the tensor's mean magnitude.",
         paper="Alistarh et al., QSGD, NeurIPS 2017; Bernstein et al., signSGD, ICML 2018",
         main="bits",
+    ),
+    Part(
+        name="update_clipping",
+        make=UpdateClipping,
+        works_on=_UPDATES,
+        about="The whole update is shortened to this norm; no guarantee.",
+        paper=_MCMAHAN,
+        main="norm",
+    ),
+    Part(
+        name="dp_fedavg",
+        make=DPFedAvg,
+        works_on=_UPDATES,
+        about="The whole update is clipped and noise is added before it is sent; states epsilon of a whole client.",
+        paper=_MCMAHAN,
+        main="noise",
+    ),
+    Part(
+        name="local_dp",
+        make=LocalDP,
+        works_on=_UPDATES,
+        about="Every update is clipped and gets the noise that this epsilon needs, Gaussian or Laplace.",
+        paper=_BALLE,
+        main="epsilon",
+    ),
+    Part(
+        name="random_k",
+        make=RandomK,
+        works_on=_UPDATES,
+        about="Only this share of the entries is sent, drawn anew each time: dropout on the update.",
+        paper="Konečný et al., Federated Learning: Strategies for Improving Communication Efficiency, 2016",
+        main="share",
+    ),
+    Part(
+        name="gradient_pruning",
+        make=GradientPruning,
+        works_on=_UPDATES,
+        about="This share of each tensor's entries is set to zero, the smallest ones.",
+        paper="Zhu et al., Deep Leakage from Gradients, NeurIPS 2019",
+        main="share",
+    ),
+    Part(
+        name="rounding",
+        make=Rounding,
+        works_on=_UPDATES,
+        about="Every entry is rounded to a multiple of this step, at random if asked to.",
+        main="step",
+    ),
+    Part(
+        name="first_layer_withheld",
+        make=FirstLayerWithheld,
+        works_on=("rows",),
+        about="Nothing is sent of the first layer; the global model keeps the one it began with.",
+        paper="Shokri and Shmatikov, Privacy-Preserving Deep Learning, CCS 2015",
+    ),
+    Part(
+        name="soteria",
+        make=Soteria,
+        works_on=("rows",),
+        about="The last layer's gradient is pruned at this share of the representation, that which tells most.",
+        paper="Sun et al., Soteria, CVPR 2021",
+        main="share",
+    ),
+    Part(
+        name="mixup",
+        make=Mixup,
+        works_on=("rows",),
+        about="Clients train on mixtures of two rows each; the share is drawn from Beta(alpha, alpha).",
+        paper="Zhang et al., mixup: Beyond Empirical Risk Minimization, ICLR 2018",
+        main="alpha",
     ),
     Part(
         name="fake_gradients",
@@ -136,8 +216,8 @@ DEFENSES = (
     Part(
         name="label_smoothing",
         make=LabelSmoothing,
-        works_on=("parties",),
-        about="The host's loss spreads this share of every label over all classes; no guarantee.",
+        works_on=("rows", "parties"),
+        about="The loss of clients, or of the host, spreads this share of every label over all classes; no guarantee.",
         main="share",
     ),
     Part(

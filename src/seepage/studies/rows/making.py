@@ -131,8 +131,7 @@ def model_of(source: Source, settings: RowsSettings, model: str, seed: int) -> t
 def check_defense(source: Source, settings: RowsSettings, model: str, defense: str) -> None:
     """A sentence if a defence cannot be, or not beside this model."""
     made = registry.make("defence", defense, "rows")
-    if settings.batch_norm != "stored":  # the only thing of a model that a defence cannot stand
-        made.gradients(model_of(source, settings, model, seed=0)[1])
+    made.gradients(model_of(source, settings, model, seed=0)[1])
 
 
 def train(

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from seepage.attacks.inversion.objectives.cosine import Cosine
 from seepage.attacks.inversion.objectives.gaussian_kernel import GaussianKernel
+from seepage.attacks.inversion.objectives.received import Received
 from seepage.attacks.inversion.objectives.squared import Squared
 from seepage.attacks.inversion.objectives.weighted import Weighted
 
@@ -30,4 +31,4 @@ class Objective(Protocol):
     def __call__(self, dots: Tensor, squares: Tensor, own: Tensor, length: Tensor) -> Tensor: ...
 
 
-__all__ = ["Cosine", "GaussianKernel", "Objective", "Squared", "Weighted"]
+__all__ = ["Cosine", "GaussianKernel", "Objective", "Received", "Squared", "Weighted"]

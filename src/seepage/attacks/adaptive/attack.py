@@ -1,0 +1,161 @@
+"""The attacker who knows the defence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+import numpy as np
+import torch
+
+from seepage._core import InputError, Outcome, Progress, Streams, silent
+from seepage.attacks.adaptive.marginals import Marginals
+from seepage.attacks.adaptive.posterior import answer, draw
+from seepage.attacks.adaptive.rows_gradient import whole_in_factors
+from seepage.attacks.attack import Together
+from seepage.attacks.inversion import Inversion, Runs, fast
+from seepage.attacks.inversion.objectives import Received
+from seepage.models.smoothing import smoothed
+from seepage.observation import Channel, Claim, Observation, Scene
+
+WARM, HOT = 0.1, 5.0  # how hot chains begin that begin with optimised rows, and with drawn ones
+DROWNED = 0.3  # noise of this share of an update's length hides how the weights moved between local steps
+
+NUMBERS = 20_000_000  # of what chains hold at once: each holds some copies of an update
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adaptive:
+    r"""``fast`` for an attacker who knows the settings of the defence, though none of its random numbers.
+
+    1. *What fits.* Rows are optimised as ``fast`` does, whose angle does not care how far an update was shortened.
+       Entries that were not sent do not count, of signs only the side counts, a smoothed loss is replayed as such, and
+       labels of mixed rows are looked for beside them.
+    2. *What is likely.* Where errors of known size are on the update (noise, rounding, entries left out), rows are
+       then drawn from the posterior: the likelihood of the update, and the marginals as far as the attacker knows
+       them. Rows are clipped, and the whole is shortened, as the clients do it. Half of the chains begin with
+       optimised rows, half with drawn ones that cool down. The answer is the likeliest category and the median number
+       of every cell over the chains that fit, so that where the update says nothing the best guess is left.
+
+    The second needs a model whose gradient comes from linear layers, a mean over rows, and one local step (or noise
+    that drowns the difference). Elsewhere the first is the answer.
+
+    Args:
+        steps: of the optimisation.
+        restarts: of the optimisation, where it is the answer.
+        chains: for each update.
+        sweeps: draws of every cell in each chain; the first half is not counted.
+        compile: as in :class:`Inversion`.
+
+    References:
+        Geman and Geman, 1984 (the sampler); Vero et al., TabLeak (the optimisation). Balunovic et al., Bayesian
+        Framework for Gradient Leakage, ICLR 2022, show that attacks on a known defence approximate its posterior.
+
+    Example:
+        >>> Adaptive(chains=4).sweeps
+        40
+    """
+
+    steps: int = 500
+    restarts: int = 30
+    chains: int = 8
+    sweeps: int = 40
+    compile: Literal["no", "yes", "auto"] = "auto"
+
+    def __post_init__(self) -> None:
+        for name, least in (("steps", 1), ("restarts", 1), ("chains", 2), ("sweeps", 4)):
+            if getattr(self, name) < least:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be at least {least}.")
+        self._engine(Channel(), self.restarts)
+
+    def start(self, scene: Scene, streams: Streams, *, progress: Progress = silent) -> Together[Observation]:
+        """All updates are attacked together."""
+        return Together(partial(self, streams=streams, progress=progress))
+
+    def __call__(
+        self, observations: Sequence[Observation], streams: Streams, *, progress: Progress = silent
+    ) -> list[Claim]:
+        groups: dict[tuple[int, ...], list[int]] = {}  # a model each: draws of all updates go through it together
+        claims: dict[int, Claim] = {}
+        for place, each in enumerate(observations):
+            if not each.finite:
+                note = "The update is zero or holds NaN or infinity."
+                claims[place] = Claim(outcome=Outcome.NOT_APPLICABLE, note=note)
+            elif not _drawable(each):
+                groups.setdefault((), []).append(place)
+            else:
+                groups.setdefault(tuple(map(id, each.parameters.values())), []).append(place)
+        for number, (model, places) in enumerate(groups.items()):
+            size = observations[places[0]].learner.size * self.chains
+            together = max(1, NUMBERS // size) if model else len(places)
+            for begin in range(0, len(places), together):
+                part = places[begin : begin + together]
+                members, own = [observations[place] for place in part], streams.child(number, begin)
+                found = self._drawn(members, own, progress) if model else self._optimised(members, own, progress)
+                claims |= dict(zip(part, found, strict=True))
+        return [claims[place] for place in range(len(observations))]
+
+    def _engine(self, channel: Channel, restarts: int) -> Inversion:
+        engine = replace(fast(), steps=self.steps, restarts=restarts, compile=self.compile)
+        if channel.signs or channel.missing == "zeros":
+            engine = replace(engine, objective=Received(signs=channel.signs))
+        if channel.mixed:  # a mixture's label is one too: it is looked for beside its row
+            engine = replace(engine, restorer="none")
+        return engine
+
+    def _optimised(self, members: list[Observation], streams: Streams, progress: Progress) -> list[Claim]:
+        channel = members[0].exchange.channel
+        engine = self._engine(channel, self.restarts)
+        if channel.mixed:
+            members = [replace(each, labels=None) for each in members]
+        elif channel.smoothing and all(each.labels is not None for each in members):
+            learner = smoothed(members[0].learner, channel.smoothing)
+            members = [replace(each, learner=learner) for each in members]
+        return engine(members, streams, progress=progress)
+
+    def _drawn(self, members: list[Observation], streams: Streams, progress: Progress) -> list[Claim]:
+        cold = (self.chains + 1) // 2
+        engine = self._engine(members[0].exchange.channel, self.chains)
+        runs = engine.runs(members, streams.child("starts"), progress=progress)
+        marginals = Marginals.of(members[0].space)
+        starts = []
+        for number, (run, each) in enumerate(zip(runs, members, strict=True)):
+            random = torch.Generator().manual_seed(streams.integer("drawn", number))
+            drawn = marginals.rows((self.chains - cold, each.exchange.rows), random)
+            rows = np.concatenate([_hard(run, each, marginals)[:cold], drawn.numpy()])
+            starts.append((rows, run.used))
+        heats = [WARM] * cold + [HOT] * (self.chains - cold)
+        found = draw(members, starts, heats, streams, sweeps=self.sweeps, progress=progress)
+        return [answer(one, members[0].layout, marginals) for one in found]
+
+
+def _drawable(observation: Observation) -> bool:
+    """Whether the posterior is drawn from: there are errors of known size, and a row's part of the update is known."""
+    channel, exchange = observation.exchange.channel, observation.exchange
+    known = channel.noisy or channel.step or channel.uneven
+    if not known or channel.mixed or channel.smoothing:
+        return False
+    if whole_in_factors(observation.learner, observation.layout.width):
+        return False
+    if observation.labels is None and observation.learner.task == "regression":
+        return False
+    if exchange.protocol == "fedsgd":
+        return True
+    if not exchange.training.plain:
+        return False
+    flat = torch.cat([value.flatten() for value in observation.update.values()])
+    return exchange.steps == 1 or channel.noise * len(flat) ** 0.5 > DROWNED * float(flat.norm())
+
+
+def _hard(runs: Runs, observation: Observation, marginals: Marginals) -> np.ndarray:
+    """The rows of the restarts with whole categories, as inputs; the best ones first."""
+    rows = runs.rows[np.argsort(runs.losses)].astype(np.float32)
+    rows = np.nan_to_num(rows, posinf=0.0, neginf=0.0)
+    numeric = observation.layout.numeric
+    rows[..., :numeric] = rows[..., :numeric].clip(*(end.numpy() for end in (marginals.low, marginals.high)))
+    for block, codes in zip(observation.layout.blocks, marginals.codes, strict=True):
+        part = rows[..., block.start : block.start + len(codes)]
+        rows[..., block] = codes.numpy()[part.argmax(-1)]
+    return rows
