@@ -2,7 +2,7 @@
 
 The task: Adult, limits of no row read exactly and 5 % of cells beyond guessing. `advise` gets B minutes. The grid gives
 the same space 5 x B: every setting the same number of updates, trainings and attack steps, as many as fit. What both
-choose is then measured again on seeds that neither saw, with `exact` and `fast`.
+choose is then measured again on seeds that neither saw, with `exact`, `fast` and `adaptive`.
 
     python benchmarks/advising.py [--quick] [--minutes 30] [--data adult] --json
 
@@ -32,7 +32,7 @@ from seepage.results.rows import RowsSummary
 from seepage.runs import make_plan, open_sources, run
 from seepage.runs.probe import estimate
 
-GRID_ATTACKS = ("fast:steps=100:restarts=3", "fast:steps=200:restarts=5", "fast")  # the longest that fits is taken
+GRID_ATTACKS = ("adaptive:steps=100:restarts=3:chains=2:sweeps=10", "adaptive")  # the longest that fits is taken
 MORE = 5  # times the budget
 
 
@@ -69,7 +69,7 @@ def grid(asked: argparse.Namespace, every: Sequence[Candidate], seconds: float) 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="clinic, one batch size, two minutes")
+    parser.add_argument("--quick", action="store_true", help="clinic, one batch size, one minute")
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--data", default="adult")
     parser.add_argument("--clients", type=int, default=10)
@@ -79,7 +79,7 @@ def main() -> None:
     asked = parser.parse_args()
     keep: dict[str, Any] = {}
     if asked.quick:
-        asked.minutes, asked.data, asked.clients, asked.exposure, asked.max_loss = 2.0, "clinic", 4, 1.0, 0.05
+        asked.minutes, asked.data, asked.clients, asked.exposure, asked.max_loss = 1.0, "clinic", 4, 1.0, 0.05
         keep = {"batch-size": 8, "local-epochs": 0, "width": 32}
     print(json.dumps(compared(asked, keep), indent=None if asked.json else 2))
 
@@ -109,7 +109,7 @@ def compared(asked: argparse.Namespace, keep: dict[str, Any]) -> dict[str, Any]:
         "grid_seconds": round(time.perf_counter() - begun),
     }
     again = list(dict.fromkeys([every[0], *(each for each in (found.recommended, best) if each)]))
-    attacks = ["fast"] if asked.quick else ["exact", "fast"]
+    attacks = ["adaptive"] if asked.quick else ["exact", "fast", "adaptive"]
     fresh = measured(asked, again, 90 * SEEDS, attacks=attacks, trials=3 * asked.clients)
     for name, choice in (("advise", found.recommended), ("grid", best)):
         loss = fresh.loss(choice) if choice else None

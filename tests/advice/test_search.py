@@ -110,10 +110,8 @@ def test_without_time_to_confirm_it_is_said() -> None:
 def test_what_was_not_looked_at_is_not_called_unsafe() -> None:
     board, found = found_by(Made(noise_hides, SCREEN, 6), Limits(max_loss=0.02))
     assert found.untested
-    told = "\n".join(words.limits_of_advice(board, found, {}, ["fast"]))
+    told = "\n".join(words.limits_of_advice(board, found, {}))
     assert "Not tested for want of time" in told
-    assert "made for the defence" in told
-    assert "made for the defence" not in "\n".join(words.limits_of_advice(board, found, {}, ["fast", "adaptive"]))
 
 
 def test_what_cannot_be_told_apart_is_looked_at_longer() -> None:
@@ -135,7 +133,7 @@ def test_attacks_that_failed_are_no_evidence() -> None:
 
     board, found = found_by(Failing(noise_hides), Limits(max_loss=0.2))
     assert found.recommended is None
-    assert "Could not be measured" in "\n".join(words.limits_of_advice(board, found, {}, []))
+    assert "Could not be measured" in "\n".join(words.limits_of_advice(board, found, {}))
 
 
 def test_the_next_one_is_confirmed_where_there_is_no_time_for_the_best() -> None:

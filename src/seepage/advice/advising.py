@@ -138,7 +138,7 @@ def _write(laboratory: Laboratory, board: Board, found: Found, impossible: Mappi
         board=board,
         chosen=chosen,
         answer=words.answer(board, found, laboratory.task, laboratory.confirmed_trials, laboratory.state.exposure),
-        limits=words.limits_of_advice(board, found, impossible, laboratory.attacks),
+        limits=words.limits_of_advice(board, found, impossible),
         headings=headings,
         rows=rows,
         plan=plan,
@@ -159,7 +159,7 @@ def _plan_of(laboratory: Laboratory, chosen: Candidate) -> str:
     values = {
         **laboratory.table,
         **chosen.values(),
-        "attacks": list(CONFIRM.attacks(chosen, laboratory.attacks)),
+        "attacks": list(CONFIRM.attacks(chosen)),
         "attack_points": ["initialized", "final"],
         "trials": laboratory.trials(CONFIRM),
         "clients": laboratory.clients,

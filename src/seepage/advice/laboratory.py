@@ -15,7 +15,6 @@ from seepage.advice.measured import Finding, read_findings
 from seepage.advice.space import Candidate
 from seepage.advice.stages import CONFIRM, LEAST, SCREEN, TRAIN, Stage
 from seepage.advice.state import Chunk, State
-from seepage.plans import registry
 from seepage.results.rows import RowsSummary
 from seepage.runs.api import run
 from seepage.runs.backends import Backend
@@ -71,20 +70,13 @@ class Laboratory:
         """Seconds of this search: of earlier sessions in runs, of this one in all."""
         return self._before + time.monotonic() - self._begun
 
-    @property
-    def attacks(self) -> list[str]:
-        """The names of all attacks that there are."""
-        return [part.name for part in registry.parts_of("attack", "rows")]
-
     def trials(self, stage: Stage) -> int:
         """Attacked updates of a stage: every client of every training."""
         return stage.federations * self.clients
 
     def plan(self, stage: Stage, every: Sequence[Candidate], trials: int, only_worth: Candidate | None = None) -> Plan:
         """The plan that measures settings: a case for each, named after it."""
-        cases = [
-            {"name": each.name, **each.values(), "attacks": list(stage.attacks(each, self.attacks))} for each in every
-        ]
+        cases = [{"name": each.name, **each.values(), "attacks": list(stage.attacks(each))} for each in every]
         if only_worth is not None:
             cases.append({"name": only_worth.name, **only_worth.values(), "attacks": [LEAST]})
         return make_plan(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from seepage.advice.space import Candidate
 
 _ALGEBRA = "exact:steps=20:restarts=1:starts=2:start_steps=20"  # hardly more than what is read without searching
-ADAPTIVE = "adaptive"  # the attacker who knows the defence; tried on defended settings where there is such an attack
+_KNOWING = "adaptive:steps=100:restarts=3:chains=2:sweeps=10"  # who knows the defence, in a hurry
 LEAST = "fast:steps=1:restarts=1"  # of a training that is only run for what its model is worth
 
 
@@ -19,11 +19,10 @@ class Stage:
         plain, defended: attacks on settings without and with a defence. Each setting is judged by the best of them.
         federations: trainings; every client of each is attacked.
         trained: whether models are trained, so that what they are worth is known; else the first updates are attacked.
-        knowing: whether the attacker who knows the defence is among the attacks, if there is one.
         until: share of the time that is gone when it ends.
 
     Example:
-        >>> SCREEN.trained, CONFIRM.attacks(Candidate(), known=["exact", "fast"])
+        >>> SCREEN.trained, CONFIRM.attacks(Candidate())
         (False, ('exact', 'fast'))
     """
 
@@ -33,29 +32,28 @@ class Stage:
     federations: int
     until: float
     trained: bool = True
-    knowing: bool = True
 
     @property
     def place(self) -> int:
         """Its number among the stages: each has seeds of its own."""
         return [stage.name for stage in STAGES].index(self.name)
 
-    def attacks(self, candidate: Candidate, known: list[str]) -> tuple[str, ...]:
-        """What attacks a setting, of the attacks that there are."""
-        knows = (ADAPTIVE,) if self.knowing and not candidate.plain and ADAPTIVE in known else ()
-        return (*(self.plain if candidate.plain else self.defended), *knows)
+    def attacks(self, candidate: Candidate) -> tuple[str, ...]:
+        """What attacks a setting."""
+        return self.plain if candidate.plain else self.defended
 
 
 SCREEN = Stage(
     name="screen",
     plain=(_ALGEBRA,),
-    defended=("fast:steps=100:restarts=3",),
+    defended=("fast:steps=100:restarts=3",),  # as if nothing were in the way
     federations=1,
     until=0.25,
     trained=False,
-    knowing=False,
 )
-TRAIN = Stage(name="train", plain=(_ALGEBRA,), defended=("fast:steps=100:restarts=3",), federations=2, until=0.55)
-LONGER = Stage(name="longer", plain=("fast",), defended=("fast",), federations=3, until=0.75)
-CONFIRM = Stage(name="confirm", plain=("exact", "fast"), defended=("exact", "fast"), federations=6, until=1.0)
+TRAIN = Stage(name="train", plain=(_ALGEBRA,), defended=(_KNOWING,), federations=2, until=0.55)
+LONGER = Stage(name="longer", plain=("fast",), defended=("adaptive",), federations=3, until=0.75)
+CONFIRM = Stage(
+    name="confirm", plain=("exact", "fast"), defended=("exact", "fast", "adaptive"), federations=6, until=1.0
+)
 STAGES = (SCREEN, TRAIN, LONGER, CONFIRM)

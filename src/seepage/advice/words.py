@@ -10,12 +10,12 @@ from seepage.advice.limits import SCORES, Limits, Verdict
 from seepage.advice.measured import Leak
 from seepage.advice.search import Found
 from seepage.advice.space import AXES, FAMILIES, Candidate
-from seepage.advice.stages import ADAPTIVE, CONFIRM
+from seepage.advice.stages import CONFIRM
 from seepage.results.interval import Interval
 
 THREAT = (
-    "The attacker: an honest server that sees one update of a client and knows the model, the labels and the defence's "
-    "name and strength, but not its random numbers."
+    "The attacker: an honest server that sees one update of a client and knows the model, the labels and the defence "
+    "with its strength (the attack adaptive makes use of that), but not its random numbers."
 )
 HEADINGS = ("", "setting", "rows exact", "cells gained", "utility", "loss", "limits", "frontier")
 SHOWN = 6  # settings that are listed by name
@@ -41,9 +41,7 @@ def answer(board: Board, found: Found, task: str, confirm_trials: int, exposure:
     return [*lines, "", THREAT, trained]
 
 
-def limits_of_advice(
-    board: Board, found: Found, impossible: Mapping[Candidate, str], attacks: Sequence[str]
-) -> list[str]:
+def limits_of_advice(board: Board, found: Found, impossible: Mapping[Candidate, str]) -> list[str]:
     """What no tested setting achieves, and what was not tested."""
     lines = []
     broken = [each for each in board.courses if board.safety(each) is Verdict.BROKEN]
@@ -64,13 +62,11 @@ def limits_of_advice(
         lines.append(f"Not tested for want of time: {_listed(found.untested)}. A larger --budget goes on from here.")
     if impossible:
         lines.append(f"Not possible on this table: {_listed(list(impossible))}. {next(iter(impossible.values()))}")
-    knowing = (
+    lines.append(
         f"Not tested: several rounds joined, a server that cheats, secure aggregation, membership and property "
-        f"inference, other models than our MLP, and defences other than {', '.join(FAMILIES)}"
+        f"inference, other models than our MLP, and defences other than {', '.join(FAMILIES)}."
     )
-    if ADAPTIVE not in attacks:
-        knowing += "; and an attacker whose algorithm is made for the defence, which can read more"
-    return [*lines, f"{knowing}.", "Held against these attackers is not a proof of privacy."]
+    return [*lines, "Held against these attackers is not a proof of privacy."]
 
 
 def table(board: Board) -> tuple[list[str], list[list[str]]]:
