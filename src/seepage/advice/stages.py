@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from seepage.advice.space import Candidate
 
 _ALGEBRA = "exact:steps=20:restarts=1:starts=2:start_steps=20"  # hardly more than what is read without searching
-_KNOWING = "adaptive:steps=100:restarts=3:chains=2:sweeps=10"  # who knows the defence, in a hurry
+_QUICK = "fast:steps=100:restarts=3"
+_KNOWING = "adaptive"  # who knows the defence: it draws rows, which takes seconds for every update
 LEAST = "fast:steps=1:restarts=1"  # of a training that is only run for what its model is worth
 
 
@@ -46,14 +47,12 @@ class Stage:
 SCREEN = Stage(
     name="screen",
     plain=(_ALGEBRA,),
-    defended=("fast:steps=100:restarts=3",),  # as if nothing were in the way
+    defended=(_QUICK,),  # as if nothing were in the way
     federations=1,
     until=0.25,
     trained=False,
 )
-TRAIN = Stage(name="train", plain=(_ALGEBRA,), defended=(_KNOWING,), federations=2, until=0.55)
-LONGER = Stage(name="longer", plain=("fast",), defended=("adaptive",), federations=3, until=0.75)
-CONFIRM = Stage(
-    name="confirm", plain=("exact", "fast"), defended=("exact", "fast", "adaptive"), federations=6, until=1.0
-)
+TRAIN = Stage(name="train", plain=(_ALGEBRA,), defended=(_QUICK,), federations=2, until=0.55)
+LONGER = Stage(name="longer", plain=("fast",), defended=(_KNOWING,), federations=3, until=0.75)
+CONFIRM = Stage(name="confirm", plain=("exact", "fast"), defended=("exact", "fast", _KNOWING), federations=6, until=1.0)
 STAGES = (SCREEN, TRAIN, LONGER, CONFIRM)
