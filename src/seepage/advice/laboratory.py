@@ -194,8 +194,11 @@ class Laboratory:
         left, trials = stage.until * self.budget - self.used, self.trials(stage)
         if stage is not CONFIRM:
             must = self.plain in every
-            return trials if must or self._expected(stage, every, trials) <= left else None
+            return trials if must or (left > 0 and self._expected(stage, every, trials) <= left) else None
+        if left <= 0:  # to try what it would take is work, too
+            return None
         whole = self.seconds(stage, every, trials)
+        left = stage.until * self.budget - self.used
         many = [round(trials * share) for share in SMALLER if share * whole <= 0.9 * left]
         return max(many, default=None)
 
