@@ -15,7 +15,7 @@ from seepage.results.interval import Interval
 
 THREAT = (
     "The attacker: an honest server that sees one update of a client and knows the model, the labels and the defence "
-    "with its strength (the attack adaptive makes use of that), but not its random numbers."
+    "with its strength, but not its random numbers."
 )
 HEADINGS = ("", "setting", "rows exact", "cells gained", "utility", "loss", "limits", "frontier")
 SHOWN = 6  # settings that are listed by name
@@ -163,9 +163,10 @@ def _read(leak: Leak) -> str:
         if not leak.rows_exact
         else f" (up to {high:.1%})"
     )
+    knowing = "" if any(each.startswith("adaptive") for each in leak.attacks) else "; not yet one made for a defence"
     return (
         f"Read under it: {leak.rows_exact} of {leak.rows:,} rows exactly{few}; beyond guessing {beyond} (up to "
-        f"{max(gain, 0.0):.1%}). Attacks: {', '.join(_short(each) for each in leak.attacks)}."
+        f"{max(gain, 0.0):.1%}). Attacks: {', '.join(_short(each) for each in leak.attacks)}{knowing}."
     )
 
 
