@@ -53,6 +53,7 @@ class OrderedGroup(TyperGroup):
 
     ORDER = (
         "audit",
+        "advise",
         "train",
         "plan",
         "gate",

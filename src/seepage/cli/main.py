@@ -12,7 +12,7 @@ import typer
 from seepage import __version__
 from seepage._core import InputError
 from seepage._core.tracebacks import without_messages
-from seepage.cli import capture, compare, data, dp, env, gate, model, party, plan, report, serve
+from seepage.cli import advise, capture, compare, data, dp, env, gate, model, party, plan, report, serve
 from seepage.cli.explain import explain
 from seepage.cli.grouped import GroupedCommand, GroupedGroup, OrderedGroup
 from seepage.cli.parts import parts_app
@@ -75,6 +75,7 @@ app.command("train", cls=GroupedCommand)(study_command("training", TRAIN))
 app.add_typer(party.app, name="party")
 app.add_typer(plan.app, name="plan")
 app.command("gate", cls=GroupedCommand)(gate.gate)
+app.command("advise", cls=GroupedCommand)(advise.advise)
 app.add_typer(dp.app, name="dp")
 app.command("report")(report.report)
 app.command("compare")(compare.compare)

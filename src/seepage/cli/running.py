@@ -106,13 +106,14 @@ def open_and_run(
 
 
 @contextmanager
-def told_to_stop(folder: Path) -> Iterator[None]:
+def told_to_stop(folder: Path, state: str = "run.json") -> Iterator[None]:
     """Tells how to go on after an interrupt. The bars must be gone by then: they would be drawn over it."""
     try:
         yield
     except KeyboardInterrupt:
-        if (folder / "run.json").exists():
+        if (folder / state).exists():
             typer.echo(f"What is finished is kept. To continue: the same command with --out {folder}", err=True)
+        if (folder / "run.json").exists():
             typer.echo(f"To see what is there: seepage report {folder}", err=True)
         raise
 

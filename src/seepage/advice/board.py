@@ -1,0 +1,134 @@
+"""All settings that were looked at, and how each stands to the limits and to the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from seepage.advice.frontier import Point, dominates
+from seepage.advice.limits import Limits, Verdict, worst
+from seepage.advice.measured import Finding, Leak, Scores, lost, worth
+from seepage.advice.space import Candidate
+from seepage.advice.stages import Stage
+from seepage.results.interval import Interval
+
+
+@dataclass
+class Course:
+    """What is known of one setting: the strongest stage that it went through, and all its trainings."""
+
+    candidate: Candidate
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def attacked(self) -> list[Finding]:
+        """Those of stages that attacked it in earnest."""
+        return [each for each in self.findings if not each.only_worth]
+
+    @property
+    def stage(self) -> str:
+        """The last one."""
+        return self.attacked[-1].stage if self.attacked else ""
+
+    @property
+    def leak(self) -> Leak | None:
+        """Of the last stage: its attacks are the strongest, and its seeds are fresh."""
+        return self.attacked[-1].leak if self.attacked else None
+
+    @property
+    def scores(self) -> Scores:
+        """Of all trainings."""
+        return {key: value for finding in self.findings for key, value in finding.scores.items()}
+
+    @property
+    def epsilon(self) -> float | None:
+        """The largest that a defence promised a client, if it promised all of them one."""
+        return next((each.epsilon for each in reversed(self.findings) if each.scores), None)
+
+
+@dataclass
+class Board:
+    """All settings that were looked at, and how they stand."""
+
+    limits: Limits
+    plain: Candidate
+    courses: dict[Candidate, Course] = field(default_factory=dict)
+
+    def add(self, found: dict[Candidate, Finding]) -> None:
+        """Note findings."""
+        for candidate, finding in found.items():
+            self.courses.setdefault(candidate, Course(candidate)).findings.append(finding)
+
+    def at(self, stage: Stage) -> list[Course]:
+        """Those that went through a stage."""
+        return [each for each in self.courses.values() if any(f.stage == stage.name for f in each.findings)]
+
+    def worth(self, candidate: Candidate) -> Interval | None:
+        """The score."""
+        return worth(self.courses[candidate].scores) if candidate in self.courses else None
+
+    def loss(self, candidate: Candidate) -> Interval | None:
+        """What is lost against the plain setting."""
+        if candidate not in self.courses or self.plain not in self.courses:
+            return None
+        return lost(self.courses[candidate].scores, self.courses[self.plain].scores)
+
+    def safety(self, candidate: Candidate) -> Verdict:
+        """How the leak stands to its limits, over all stages: what was broken once stays broken."""
+        course = self.courses[candidate]
+        if course.leak is None:
+            return Verdict.UNCLEAR
+        earlier = [f.leak for f in course.attacked[:-1] if f.leak is not None]
+        if any(self._leaks(each) is Verdict.BROKEN for each in earlier):
+            return Verdict.BROKEN
+        return worst(self._leaks(course.leak), Verdict.UNCLEAR if course.leak.failed else Verdict.HELD)
+
+    def _leaks(self, leak: Leak) -> Verdict:
+        return worst(self.limits.of_rows(leak.exact), self.limits.of_gain(leak.gain))
+
+    def cost(self, candidate: Candidate) -> Verdict:
+        """How its worth stands to its limit."""
+        utility, loss = self.worth(candidate), self.loss(candidate)
+        return Verdict.UNCLEAR if utility is None or loss is None else self.limits.of_worth(utility, loss)
+
+    def affordable(self, candidate: Candidate) -> bool:
+        """Whether the model is worth enough, by its mean."""
+        utility, loss = self.worth(candidate), self.loss(candidate)
+        return utility is not None and loss is not None and self.limits.affords(utility, loss)
+
+    def point(self, candidate: Candidate) -> Point | None:
+        """Where it is on the frontier."""
+        leak, utility = self.courses[candidate].leak, self.worth(candidate)
+        if leak is None or utility is None:
+            return None
+        return Point(name=candidate.name, exact=leak.exact, gain=leak.gain, utility=utility)
+
+    def points(self) -> list[Point]:
+        """Of all that have one."""
+        return [point for each in self.courses if (point := self.point(each))]
+
+    def alive(self, every: Sequence[Candidate]) -> list[Candidate]:
+        """Those that may still be the answer, the most promising first."""
+        left = [
+            each
+            for each in every
+            if Verdict.BROKEN not in (self.safety(each), self.cost(each)) and not self._beaten(each, every)
+        ]
+        return sorted(left, key=self.rank)
+
+    def rank(self, candidate: Candidate) -> tuple[object, ...]:
+        """Held before unclear, affordable before dear, little loss before much; then little leakage."""
+        loss, leak = self.loss(candidate), self.courses[candidate].leak
+        order = [Verdict.HELD, Verdict.UNCLEAR, Verdict.BROKEN]
+        return (
+            order.index(self.safety(candidate)),
+            not self.affordable(candidate) if loss else False,
+            round(loss.mean, 3) if loss else 0.0,
+            leak.gain.mean if leak else 1.0,
+            candidate,
+        )
+
+    def _beaten(self, candidate: Candidate, every: Sequence[Candidate]) -> bool:
+        own = self.point(candidate)
+        others = [point for each in every if each != candidate and (point := self.point(each))]
+        return own is not None and any(dominates(other, own) for other in others)

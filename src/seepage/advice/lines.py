@@ -1,0 +1,122 @@
+"""A setting as lines to copy: a plan that repeats the measurement, and what to set in Flower, NVFlare and Opacus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import tomli_w
+
+from seepage.advice.space import WIDTH, Candidate
+
+_NONE = (
+    "# {framework} has no setting of its own for this defence ({defense}); it is code of yours before the update is "
+    "sent."
+)
+_LIKE_SENT = (
+    "# Measured on what is sent. Where weights instead of gradients are sent, multiply the deviation by the learning "
+    "rate."
+)
+
+
+def plan_text(values: Mapping[str, Any]) -> str:
+    """A plan in TOML, for ``seepage audit --plan``.
+
+    Example:
+        >>> print(plan_text({"data": "clinic", "trials": 60, "target": None}).strip())
+        data = "clinic"
+        trials = 60
+    """
+    return tomli_w.dumps({name: _plain(value) for name, value in values.items() if value not in (None, (), {}, [])})
+
+
+def framework_lines(candidate: Candidate) -> dict[str, str]:
+    """What to set in each framework for this setting; where there is no such setting, that is said.
+
+    Example:
+        >>> lines = framework_lines(Candidate(defense="dp_sgd:clip=1:noise=2"))
+        >>> "noise_multiplier=2" in lines["Opacus"]
+        True
+    """
+    return {"Flower": _flower(candidate), "NVFlare": _nvflare(candidate), "Opacus": _opacus(candidate)}
+
+
+def _flower(candidate: Candidate) -> str:
+    epochs = candidate.local_epochs or 1
+    lines = [f'flwr run . --run-config "batch-size={candidate.batch_size} local-epochs={epochs}"']
+    lines += ["# The names are those that your client reads from context.run_config."]
+    return "\n".join([*lines, *_one_step(candidate), *_model(candidate), *_in_flower(candidate)])
+
+
+def _in_flower(candidate: Candidate) -> list[str]:
+    if candidate.plain:
+        return []
+    if candidate.family == "gaussian_noise":
+        return [
+            "# In the ClientApp, before the update goes into its message (Flower's LocalDpMod clips, too):",
+            f"noisy = [each + numpy.random.normal(0.0, {candidate.strength:g}, each.shape) for each in update]",
+            _LIKE_SENT,
+        ]
+    if candidate.family == "dp_sgd":
+        return ["# The client trains with Opacus: see the lines for it."]
+    return [_NONE.format(framework="Flower", defense=candidate.defense)]
+
+
+def _nvflare(candidate: Candidate) -> str:
+    epochs = candidate.local_epochs or 1
+    lines = [f'train_args = "--batch_size {candidate.batch_size} --epochs {epochs}"  # of the recipe']
+    lines += ["# The names are those that your training script reads."]
+    return "\n".join([*lines, *_one_step(candidate), *_model(candidate), *_in_nvflare(candidate)])
+
+
+def _in_nvflare(candidate: Candidate) -> list[str]:
+    if candidate.plain:
+        return []
+    if candidate.family == "dp_sgd":
+        return ["# The training script trains with Opacus: see the lines for it."]
+    if candidate.family == "top_k":
+        return [
+            "from nvflare.app_common.filters.percentile_privacy import PercentilePrivacy",
+            "",
+            "recipe.add_client_output_filter(",
+            f'    PercentilePrivacy(percentile={100 * (1 - candidate.strength):g}, gamma=1000.0), tasks=["train"]',
+            ")",
+            "# The nearest that NVFlare has: its percentile is of all weights; a large gamma cuts no change.",
+        ]
+    return [_NONE.format(framework="NVFlare", defense=candidate.defense)]
+
+
+def _opacus(candidate: Candidate) -> str:
+    if candidate.family != "dp_sgd":
+        return "# Opacus clips rows' gradients and adds noise (DP-SGD); this setting does not use it."
+    options = dict(part.partition("=")[::2] for part in candidate.defense.split(":")[1:])
+    return "\n".join(
+        [
+            "from opacus import PrivacyEngine",
+            "",
+            "model, optimizer, loader = PrivacyEngine().make_private(",
+            "    module=model, optimizer=optimizer, data_loader=loader,",
+            f"    noise_multiplier={options.get('noise', '1')}, max_grad_norm={options.get('clip', '1')},",
+            ")",
+            f"# The loader's batch size is {candidate.batch_size}. `seepage dp check` recomputes epsilon of your file.",
+        ]
+    )
+
+
+def _one_step(candidate: Candidate) -> list[str]:
+    """FedSGD is no setting of the frameworks: the client's code decides it."""
+    if candidate.local_epochs:
+        return [f"# Measured with FedAvg, {4 * candidate.batch_size} rows a client and round, plain SGD."]
+    return ["# Measured with one batch an update (FedSGD): a client that makes more steps sends another update."]
+
+
+def _model(candidate: Candidate) -> list[str]:
+    return [] if candidate.width == WIDTH else [f"# In your model: hidden layers of {candidate.width}."]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(each) for each in value]
+    return value if isinstance(value, bool | int | float | str) else str(value)

@@ -1,0 +1,145 @@
+"""What was measured of one setting, read from the summary of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from seepage._core import Outcome
+from seepage.advice.limits import SCORES, unseen
+from seepage.advice.space import Candidate
+from seepage.results.interval import Interval, bootstrap
+from seepage.results.rows import RowsResult, RowsSummary
+
+Scores = Mapping[tuple[int, int], float]  # by seed and training
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leak:
+    """What the best of the attacks read of a setting: of every number the largest that one of them reached.
+
+    Args:
+        attack: the one that read most cells.
+        attacks: all that were tried and gave something to score.
+        trials: attacked updates of each.
+        rows, rows_exact, rows_guessed: attacked rows, those read exactly, and those that the best guess gets.
+        exact: share of rows read exactly. Its ends allow for what so few updates would not show.
+        gain: share of cells read beyond the best guess.
+        failed: attacks that broke off, of which nothing is known.
+    """
+
+    attack: str
+    attacks: tuple[str, ...]
+    trials: int
+    rows: int
+    rows_exact: int
+    rows_guessed: int
+    exact: Interval
+    gain: Interval
+    failed: int = 0
+
+    @property
+    def guessed(self) -> float:
+        """Share of the rows that guessing gets."""
+        return self.rows_guessed / self.rows if self.rows else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One setting at one stage. ``leak`` counts only where it was attacked in earnest: not with ``only_worth``."""
+
+    candidate: Candidate
+    stage: str
+    leak: Leak | None
+    scores: Scores
+    epsilon: float | None = None
+    only_worth: bool = False
+
+
+def read_findings(
+    summary: RowsSummary,
+    every: Sequence[Candidate],
+    stage: str,
+    seed: int,
+    task: str,
+    only_worth: Candidate | None = None,
+) -> dict[Candidate, Finding]:
+    """The findings of a run, each under its setting. Cases of the run have the names of the settings."""
+    found = {}
+    for candidate in every:
+        cells = [cell for cell in summary.cells if cell.variant == candidate.name]
+        best = [entry for entry in summary.utility if entry.variant == candidate.name and entry.attack_point == "best"]
+        scores = {(seed, each.repeat): value for each in best if (value := _score(each.test, task)) is not None}
+        promised = [each.epsilon for each in summary.privacy if each.variant == candidate.name]
+        known = [value for value in promised if value is not None]
+        epsilon = max(known) if known and len(known) == len(promised) else None
+        found[candidate] = Finding(
+            candidate=candidate,
+            stage=stage,
+            leak=read_leak(cells),
+            scores=scores,
+            epsilon=epsilon,
+            only_worth=candidate == only_worth,
+        )
+    return found
+
+
+def read_leak(cells: Sequence[RowsResult]) -> Leak | None:
+    """What was read in the cells of one setting; None where no attack gave anything to score."""
+    scored = [cell for cell in cells if cell.judged.get("exact") and cell.judged.get("gain")]
+    if not scored:
+        return None
+    best = max(scored, key=lambda cell: _of(cell, "gain").mean)
+    most = max(scored, key=lambda cell: cell.rows_exact / cell.rows if cell.rows else 0.0)
+    trials = min(cell.trials - cell.failed for cell in scored)
+    exact = _largest([_of(cell, "exact") for cell in scored])
+    broke = (Outcome.FAILED.code, Outcome.DIVERGED.code)
+    return Leak(
+        attack=best.attack,
+        attacks=tuple(dict.fromkeys(cell.attack for cell in scored)),
+        trials=trials,
+        rows=most.rows,
+        rows_exact=most.rows_exact,
+        rows_guessed=max(cell.rows_guessed for cell in scored),
+        exact=_widened(exact, trials),
+        gain=_largest([_of(cell, "gain") for cell in scored]),
+        failed=sum(cell.outcomes.get(code, 0) for cell in cells for code in broke),
+    )
+
+
+def worth(scores: Scores) -> Interval | None:
+    """The score of a setting's models, over trainings."""
+    return bootstrap(list(scores.values()))
+
+
+def lost(scores: Scores, plain: Scores) -> Interval | None:
+    """What is lost against the plain setting, training by training: both met the same rows and first weights."""
+    return bootstrap([plain[key] - scores[key] for key in scores if key in plain])
+
+
+def _score(test: Mapping[str, float | None] | None, task: str) -> float | None:
+    return None if test is None else test.get(SCORES[task][0])
+
+
+def _of(cell: RowsResult, name: str) -> Interval:
+    value = cell.judged[name]
+    assert value is not None
+    return value
+
+
+def _largest(every: Sequence[Interval]) -> Interval:
+    """Of the best attack at each end; without ends if one of them has none."""
+    lows, highs = [each.low for each in every], [each.high for each in every]
+    return Interval(
+        max(each.mean for each in every),
+        None if None in lows else max(low for low in lows if low is not None),
+        None if None in highs else max(high for high in highs if high is not None),
+    )
+
+
+def _widened(exact: Interval, trials: int) -> Interval:
+    """Resampling zeros gives zeros: what would be missed by so few updates is allowed for."""
+    missed = unseen(trials)
+    low = min(exact.mean if exact.low is None else exact.low, 1 - missed) if exact.mean > 0 else 0.0
+    high = max(exact.mean if exact.high is None else exact.high, missed) if exact.mean < 1 else 1.0
+    return Interval(exact.mean, low, high)

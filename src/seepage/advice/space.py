@@ -1,0 +1,204 @@
+"""The settings among which advice is sought: batch sizes, defences with their strengths, local epochs, width."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from seepage._core import InputError, unknown_name
+
+WIDTH = 32  # of the model's hidden layers, as the part `mlp` ships
+LOCAL_BATCHES = 4  # of a client's local rows, where it makes several steps before it sends
+# From weak to strong. `{}` is where the strength goes.
+FAMILIES: dict[str, tuple[str, tuple[float, ...]]] = {
+    "gaussian_noise": ("gaussian_noise:{}", (0.001, 0.01, 0.1)),
+    "dp_sgd": ("dp_sgd:clip=1:noise={}", (0.1, 0.5, 2.0)),
+    "top_k": ("top_k:{}", (0.1, 0.01)),
+    "quantisation": ("quantisation:{}", (8, 2, 1)),
+}
+CONTINUOUS = ("gaussian_noise", "dp_sgd", "top_k")  # whose strengths have others between them
+AXES: dict[str, tuple[Any, ...]] = {
+    "batch-size": (8, 32, 128),
+    "defense": ("none", *(form.format(f"{each:g}") for form, many in FAMILIES.values() for each in many)),
+    "local-epochs": (0, 1, 5),
+    "width": (WIDTH, 8),
+}
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class Candidate:
+    """One setting that could be recommended.
+
+    Args:
+        defense: a spec.
+        batch_size: rows of a step.
+        local_epochs: passes over the local rows before an update is sent (FedAvg); 0 sends every gradient (FedSGD).
+        width: of the model's hidden layers.
+
+    Example:
+        >>> Candidate(batch_size=32).name
+        'no defence, batch size 32'
+    """
+
+    defense: str = "none"
+    batch_size: int = 8
+    local_epochs: int = 0
+    width: int = WIDTH
+
+    @property
+    def name(self) -> str:
+        """In words, without a comma that a table would need."""
+        words = ["no defence" if self.plain else self.defense, f"batch size {self.batch_size}"]
+        if self.local_epochs:
+            words.append(f"FedAvg with {self.local_epochs} local epoch{'s' if self.local_epochs > 1 else ''}")
+        if self.width != WIDTH:
+            words.append(f"width {self.width}")
+        return ", ".join(words)
+
+    @property
+    def plain(self) -> bool:
+        """Whether updates are sent as they are."""
+        return self.defense == "none"
+
+    @property
+    def family(self) -> str:
+        """The defence without its strength."""
+        return self.defense.partition(":")[0]
+
+    @property
+    def strength(self) -> float:
+        """The number that says how strong the defence is; 0 where there is none."""
+        form, _ = FAMILIES.get(self.family, ("", ()))
+        before = form.partition("{}")[0]
+        text = self.defense.removeprefix(before) if before and self.defense.startswith(before) else ""
+        try:
+            return float(text)
+        except ValueError:
+            return 0.0
+
+    def values(self) -> dict[str, Any]:
+        """The settings of the study of rows that it stands for."""
+        values: dict[str, Any] = {
+            "models": ["mlp" if self.width == WIDTH else f"mlp:width={self.width}"],
+            "defenses": [self.defense],
+            "batch_sizes": [self.batch_size],
+            "protocol": "fedavg" if self.local_epochs else "fedsgd",
+        }
+        if self.local_epochs:
+            values |= {"local_epochs": self.local_epochs, "local_rows": LOCAL_BATCHES * self.batch_size}
+        return values
+
+
+def read_keep(keep: Mapping[str, str]) -> dict[str, Any]:
+    """What the user wants to stay as it is, checked: the names of axes, and values of them.
+
+    Example:
+        >>> read_keep({"batch-size": "16"})
+        {'batch-size': 16}
+    """
+    found: dict[str, Any] = {}
+    for typed, text in keep.items():
+        name = typed.replace("_", "-")
+        if name not in AXES:
+            raise unknown_name("thing to keep (--keep):", typed, AXES)
+        found[name] = _defense(text) if name == "defense" else _whole(name, text)
+    if set(found) == set(AXES):
+        raise InputError(
+            "--keep fixes everything, so there is nothing to search: `seepage audit` measures one setting. Leave out "
+            f"one of {', '.join(AXES)}."
+        )
+    return found
+
+
+def reference(keep: Mapping[str, Any]) -> Candidate:
+    """The plain setting that others are compared with: no defence, unless one is kept."""
+    return Candidate(
+        defense=keep.get("defense", "none"),
+        batch_size=keep.get("batch-size", AXES["batch-size"][0]),
+        local_epochs=keep.get("local-epochs", 0),
+        width=keep.get("width", WIDTH),
+    )
+
+
+def candidates(keep: Mapping[str, Any]) -> tuple[Candidate, ...]:
+    """Every setting that is looked at, the reference first; then those that change least.
+
+    Batch sizes and defences are combined. Local epochs and a narrow layer are tried with each batch size, without a
+    defence; what is kept holds for all.
+
+    Example:
+        >>> len(candidates({})), {each.batch_size for each in candidates({"batch-size": 8})}
+        (45, {8})
+    """
+    base = reference(keep)
+    sizes = (keep["batch-size"],) if "batch-size" in keep else AXES["batch-size"]
+    defenses = (keep["defense"],) if "defense" in keep else AXES["defense"]
+    found = [replace(base, defense=defense, batch_size=size) for size, defense in itertools.product(sizes, defenses)]
+    for name, field in (("local-epochs", "local_epochs"), ("width", "width")):
+        if name not in keep:
+            found += [replace(base, batch_size=size, **{field: value}) for value in AXES[name][1:] for size in sizes]
+    return _ordered(base, dict.fromkeys(found))
+
+
+def _ordered(base: Candidate, found: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """The reference, then one strength of every family after the other: a search that is cut short saw all kinds."""
+
+    def key(each: Candidate) -> tuple[int, int, int]:
+        _, strengths = FAMILIES.get(each.family, ("", ()))
+        middle = len(strengths) // 2
+        place = strengths.index(each.strength) if each.strength in strengths else middle
+        changed = (each.local_epochs != base.local_epochs) + (each.width != base.width)
+        return abs(place - middle) + changed, each.batch_size, place
+
+    rest = sorted((each for each in found if each != base), key=key)
+    return (base, *rest)
+
+
+def between(weak: Candidate, strong: Candidate) -> Candidate | None:
+    """The setting whose strength lies in the middle of two, by their ratio; None where there is none.
+
+    Example:
+        >>> between(Candidate(defense="gaussian_noise:0.01"), Candidate(defense="gaussian_noise:0.1")).defense
+        'gaussian_noise:0.03'
+    """
+    if weak.family != strong.family or weak.family not in CONTINUOUS or not weak.strength * strong.strength:
+        return None
+    if replace(weak, defense=strong.defense) != strong:
+        return None
+    form, _ = FAMILIES[weak.family]
+    middle = float(f"{math.sqrt(weak.strength * strong.strength):.1g}")
+    found = replace(weak, defense=form.format(f"{middle:g}"))
+    return None if found in (weak, strong) else found
+
+
+def neighbours(every: Sequence[Candidate]) -> list[tuple[Candidate, Candidate]]:
+    """Pairs that differ by one step of strength, the weaker first."""
+    groups: dict[Candidate, list[Candidate]] = {}
+    for each in every:
+        if each.family in CONTINUOUS and each.strength:
+            groups.setdefault(replace(each, defense=each.family), []).append(each)
+    pairs = []
+    for group in groups.values():
+        group.sort(key=lambda each: each.strength, reverse=group[0].family == "top_k")  # a small share hides more
+        pairs += list(itertools.pairwise(group))
+    return pairs
+
+
+def _whole(name: str, text: str) -> int:
+    least, most = {"batch-size": (1, 100_000), "local-epochs": (0, 1000), "width": (1, 100_000)}[name]
+    try:
+        value = int(text)
+    except ValueError:
+        raise InputError(f"--keep {name}={text}: {text!r} is not a whole number, such as {AXES[name][0]}.") from None
+    if not least <= value <= most:
+        raise InputError(f"--keep {name}={value}: it must be from {least} to {most:,}.")
+    return value
+
+
+def _defense(text: str) -> str:
+    from seepage.plans import registry  # torch takes seconds to load
+
+    return registry.written_out("defence", text, "rows")

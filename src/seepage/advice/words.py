@@ -1,0 +1,241 @@
+"""The answer in plain words: what to set, what it costs, what was read, and what nobody tested."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from seepage.advice.board import Board
+from seepage.advice.frontier import dominated_by
+from seepage.advice.limits import SCORES, Limits, Verdict
+from seepage.advice.measured import Leak
+from seepage.advice.search import Found
+from seepage.advice.space import AXES, FAMILIES, Candidate
+from seepage.advice.stages import CONFIRM
+from seepage.results.interval import Interval
+
+THREAT = (
+    "The attacker: an honest server that sees one update of a client and knows the model, the labels and the defence "
+    "with its strength, but not its random numbers."
+)
+HEADINGS = ("", "setting", "rows exact", "cells gained", "utility", "loss", "limits", "frontier")
+SHOWN = 6  # settings that are listed by name
+
+
+def answer(board: Board, found: Found, task: str, confirm_trials: int, exposure: float) -> list[str]:
+    """The answer, a paragraph each.
+
+    Args:
+        confirm_trials: updates that confirmed the setting.
+        exposure: passes over the rows that models were trained for.
+    """
+    score = SCORES[task][1]
+    lines = [_asked(board.limits, score), ""]
+    if found.recommended is None:
+        lines += _nothing(board, found, score)
+    else:
+        lines += _recommended(board, found, found.recommended, score)
+        lines += _strength(board, found, confirm_trials)
+        lines += _next_best(board, found, score)
+    passes = "1 pass" if exposure == 1 else f"{exposure:g} passes"
+    trained = f"Models were trained for {passes} over the rows (--exposure); longer training may change costs."
+    return [*lines, "", THREAT, trained]
+
+
+def limits_of_advice(board: Board, found: Found, impossible: Mapping[Candidate, str]) -> list[str]:
+    """What no tested setting achieves, and what was not tested."""
+    lines = []
+    broken = [each for each in board.courses if board.safety(each) is Verdict.BROKEN]
+    if broken:
+        lines.append(f"Leaked more than allowed, beyond doubt: {_listed(broken)}.")
+    dear = [
+        each
+        for each in board.courses
+        if board.safety(each) is not Verdict.BROKEN and board.cost(each) is Verdict.BROKEN
+    ]
+    if dear:
+        lines.append(f"Cost more than allowed, beyond doubt: {_listed(dear)}.")
+    lines += _unmet(board)
+    unknown = [each for each, course in board.courses.items() if course.leak is None or course.leak.failed]
+    if unknown:
+        lines.append(f"Could not be measured, because attacks failed, so nothing is known: {_listed(unknown)}.")
+    if found.untested:
+        lines.append(f"Not tested for want of time: {_listed(found.untested)}. A larger --budget goes on from here.")
+    if impossible:
+        lines.append(f"Not possible on this table: {_listed(list(impossible))}. {next(iter(impossible.values()))}")
+    lines.append(
+        f"Not tested: several rounds joined, a server that cheats, secure aggregation, membership and property "
+        f"inference, other models than our MLP, and defences other than {', '.join(FAMILIES)}."
+    )
+    return [*lines, "Held against these attackers is not a proof of privacy."]
+
+
+def table(board: Board) -> tuple[list[str], list[list[str]]]:
+    """The frontier as a table: headings, and a line for every setting whose worth and leak are known."""
+    points = {point.name: point for point in board.points()}
+    better = dominated_by(list(points.values()))
+    shown = [each for each in sorted(board.courses, key=board.rank) if each.name in points]
+    numbers = {each.name: place for place, each in enumerate(shown, start=1)}
+    lines = []
+    for candidate in shown:
+        point, beaten = points[candidate.name], better[candidate.name]
+        lines.append(
+            [
+                str(numbers[candidate.name]),
+                candidate.name,
+                share(point.exact),
+                share(point.gain),
+                number(point.utility),
+                number(board.loss(candidate)),
+                _met(board, candidate),
+                f"no, {min(numbers[name] for name in beaten)} is better" if beaten else "yes",
+            ]
+        )
+    return list(HEADINGS), lines
+
+
+def share(value: Interval | None) -> str:
+    """A share with its interval, in per cent.
+
+    Example:
+        >>> share(Interval(0.1, 0.05, 0.2))
+        '10.0 % (5.0 to 20.0)'
+    """
+    if value is None:
+        return "-"
+    ends = "" if value.low is None or value.high is None else f" ({100 * value.low:.1f} to {100 * value.high:.1f})"
+    return f"{100 * value.mean:.1f} %{ends}".replace("-0.0", "0.0")
+
+
+def number(value: Interval | None) -> str:
+    """A score with its interval.
+
+    Example:
+        >>> number(Interval(0.81, 0.8, 0.82)), number(Interval(0.5, None, None))
+        ('0.810 (0.800 to 0.820)', '0.500')
+    """
+    if value is None:
+        return "-"
+    ends = "" if value.low is None or value.high is None else f" ({value.low:.3f} to {value.high:.3f})"
+    return f"{value.mean:.3f}{ends}".replace("-0.000", "0.000")
+
+
+def _asked(limits: Limits, score: str) -> str:
+    rows = "no row" if limits.rows_exact == 0 else f"at most {limits.rows_exact:.1%} of the rows"
+    worth = f"ROC AUC at least {limits.min_auc:g}" if limits.min_auc else f"{score} at most {limits.max_loss:g} lower"
+    return f"Asked: {rows} read exactly, at most {limits.gain:.1%} of the cells read beyond guessing, and {worth}."
+
+
+def _recommended(board: Board, found: Found, chosen: Candidate, score: str) -> list[str]:
+    leak, loss = board.courses[chosen].leak, board.loss(chosen)
+    assert leak is not None
+    cost = f"Costs: {score} {number(board.worth(chosen))}"
+    if chosen == board.plain:
+        cost += "; this is the plain setting, so nothing is lost."
+    else:
+        plain = board.worth(board.plain)
+        cost += f", against {number(plain)} for {board.plain.name}: {_loss(loss)}."
+        if board.cost(chosen) is not Verdict.HELD:
+            cost += " The interval reaches beyond your limit, so more trainings could show that it costs too much."
+    heading = "Recommended" if found.confirmed else "Best so far, but NOT CONFIRMED"
+    lines = [f"{heading}: {chosen.name}.", cost, _read(leak)]
+    epsilon = board.courses[chosen].epsilon
+    if epsilon is not None:
+        lines.append(f"Promises: epsilon {epsilon:.3g} at delta 1e-5 for the worst client, by Opacus' accountant.")
+    elif not chosen.plain:
+        lines.append("Promises: nothing. This defence has no guarantee; only attacks speak for it.")
+    return lines
+
+
+def _loss(loss: Interval | None) -> str:
+    if loss is None:
+        return "the loss could not be measured"
+    if loss.mean < 0:
+        return f"{-loss.mean:.3f} better (loss {number(loss)})"
+    return f"{number(loss)} lower"
+
+
+def _read(leak: Leak) -> str:
+    high = leak.exact.high if leak.exact.high is not None else 1.0
+    gain = leak.gain.mean if leak.gain.high is None else leak.gain.high
+    beyond = "nothing" if leak.gain.mean <= 0 else f"{leak.gain.mean:.1%} of the cells"
+    few = (
+        f" (of {leak.trials} updates: with so many, up to {high:.1%} of rows could leak unseen)"
+        if not leak.rows_exact
+        else f" (up to {high:.1%})"
+    )
+    knowing = "" if any(each.startswith("adaptive") for each in leak.attacks) else "; not yet one made for a defence"
+    return (
+        f"Read under it: {leak.rows_exact} of {leak.rows:,} rows exactly{few}; beyond guessing {beyond} (up to "
+        f"{max(gain, 0.0):.1%}). Attacks: {', '.join(_short(each) for each in leak.attacks)}{knowing}."
+    )
+
+
+def _strength(board: Board, found: Found, trials: int) -> list[str]:
+    if found.confirmed:
+        return [f"Confirmed with every attack at full length, fresh seeds and {trials} updates."]
+    return [
+        "There was no time for all attacks at full length, and stronger attacks can read more: do not rely on it yet. "
+        "Run the same command with a larger --budget; it goes on from here."
+    ]
+
+
+def _next_best(board: Board, found: Found, score: str) -> list[str]:
+    if not found.next_best:
+        return ["Next best: no other setting that was followed held the limits."]
+    said = []
+    for each in found.next_best:
+        last = "" if board.courses[each].stage == CONFIRM.name else ", not confirmed"
+        said.append(f"{each.name} ({score} {number(board.worth(each))}{last})")
+    return [f"Next best: {'; '.join(said)}."]
+
+
+def _nothing(board: Board, found: Found, score: str) -> list[str]:
+    lines = ["No tested setting meets these limits."]
+    if found.nearest is None:
+        return lines
+    leak = board.courses[found.nearest].leak
+    lines.append(f"Nearest: {found.nearest.name}, with {score} {number(board.worth(found.nearest))} and "
+                 f"{_loss(board.loss(found.nearest))}.")  # fmt: skip
+    return [*lines, *([_read(leak)] if leak else [])]
+
+
+def _unmet(board: Board) -> list[str]:
+    """What no setting of a whole kind achieves."""
+    families = {each.family for each in board.courses}
+    safe = {each.family for each in board.courses if board.safety(each) is not Verdict.BROKEN}
+    lost = sorted(families - safe)
+    if not lost:
+        return []
+    names = ["no defence" if name == "none" else name for name in lost]
+    return [f"No tested batch size or strength keeps the limits on leakage with {' or '.join(names)}."]
+
+
+def _met(board: Board, candidate: Candidate) -> str:
+    safety, cost = board.safety(candidate), board.cost(candidate)
+    if safety is Verdict.BROKEN:
+        return "leaks too much"
+    if cost is Verdict.BROKEN:
+        return "costs too much"
+    return "met" if (safety, cost) == (Verdict.HELD, Verdict.HELD) else "not clear"
+
+
+def _short(attack: str) -> str:
+    name, _, options = attack.partition(":")
+    return f"{name} cut short" if options else name
+
+
+def _listed(every: Sequence[Candidate]) -> str:
+    names = [each.name for each in every]
+    more = f"; and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return "; ".join(names[:SHOWN]) + more
+
+
+def axes() -> str:
+    """What can be kept, for messages.
+
+    Example:
+        >>> axes()
+        'batch-size, defense, local-epochs and width'
+    """
+    *first, last = AXES
+    return f"{', '.join(first)} and {last}"

@@ -1,0 +1,42 @@
+"""Lines to copy: plans can be read back, and the names that lines use exist in the frameworks."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+
+import pytest
+
+from seepage.advice.lines import framework_lines, plan_text
+from seepage.advice.space import Candidate, candidates
+from seepage.runs import make_plan
+
+
+@pytest.mark.parametrize("candidate", candidates({"batch-size": 8}), ids=lambda each: each.name)
+def test_a_plan_is_read_back_as_it_was(candidate: Candidate) -> None:
+    values = {"data": "clinic", "drop": (), "trials": 6, **candidate.values()}
+    read = tomllib.loads(plan_text(values))
+    assert make_plan(read).fingerprint == make_plan(values).fingerprint
+
+
+@pytest.mark.parametrize("candidate", candidates({"batch-size": 8}), ids=lambda each: each.name)
+def test_lines_are_python_or_say_that_there_is_nothing(candidate: Candidate) -> None:
+    every = framework_lines(candidate)
+    assert set(every) == {"Flower", "NVFlare", "Opacus"}
+    for name, text in every.items():
+        ast.parse("\n".join(line for line in text.splitlines() if not line.startswith("flwr ")))
+        if candidate.family == "quantisation" and name != "Opacus":
+            assert f"{name} has no setting of its own" in text
+
+
+def test_opacus_and_nvflare_know_what_the_lines_name() -> None:
+    import inspect
+
+    from nvflare.app_common.filters.percentile_privacy import PercentilePrivacy
+    from opacus import PrivacyEngine
+
+    assert {"noise_multiplier", "max_grad_norm"} <= set(inspect.signature(PrivacyEngine.make_private).parameters)
+    assert {"percentile", "gamma"} <= set(inspect.signature(PercentilePrivacy.__init__).parameters)
+    text = framework_lines(Candidate(defense="dp_sgd:clip=1:noise=2"))["Opacus"]
+    assert "noise_multiplier=2, max_grad_norm=1" in text
+    assert "percentile=99," in framework_lines(Candidate(defense="top_k:0.01"))["NVFlare"]

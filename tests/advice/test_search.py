@@ -1,0 +1,175 @@
+"""The search, on made-up measurements: what it drops, what it follows, and what it says when time is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from seepage import InputError
+from seepage.advice import words
+from seepage.advice.board import Board
+from seepage.advice.limits import Limits, Verdict
+from seepage.advice.measured import Finding, Leak
+from seepage.advice.search import check_guessing, search
+from seepage.advice.space import Candidate, candidates
+from seepage.advice.stages import CONFIRM, LONGER, SCREEN, TRAIN, Stage
+from seepage.results.interval import Interval
+
+Truth = Callable[[Candidate], tuple[float, float, float]]  # share of rows read, cells gained, score
+
+
+class Made:
+    """Measures by a formula, and keeps what it was asked."""
+
+    def __init__(self, truth: Truth, stops: Stage | None = None, only: int = 10**6) -> None:
+        self.truth, self.stops, self.only, self.asked = truth, stops, only, list[tuple[str, Candidate]]()
+
+    def __call__(
+        self, stage: Stage, every: Sequence[Candidate], only_worth: Candidate | None = None
+    ) -> dict[Candidate, Finding] | None:
+        before = sum(name == stage.name for name, _ in self.asked)
+        if stage is self.stops and before >= self.only:
+            return None
+        self.asked += [(stage.name, each) for each in every]
+        found = [*every, *([only_worth] if only_worth else [])]
+        return {each: self.finding(stage, each, each == only_worth) for each in found}
+
+    def finding(self, stage: Stage, candidate: Candidate, only_worth: bool) -> Finding:
+        read, gain, score = self.truth(candidate)
+        leak = Leak(
+            attack="fast", attacks=("fast",), trials=20, rows=160, rows_exact=round(160 * read), rows_guessed=0,
+            exact=Interval(read, max(read - 0.05, 0), min(read + 0.05, 1)),
+            gain=Interval(gain, gain - 0.01, gain + 0.01),
+        )  # fmt: skip
+        trainings = range(stage.federations) if stage.trained else ()
+        scores = {(stage.place, number): score + number / 10_000 for number in trainings}
+        return Finding(candidate=candidate, stage=stage.name, leak=leak, scores=scores, only_worth=only_worth)
+
+
+def noise_hides(candidate: Candidate) -> tuple[float, float, float]:
+    """Noise of 0.03 is enough, and costs a point; 0.1 costs ten."""
+    if candidate.family != "gaussian_noise":
+        return 1.0, 0.4, 0.85
+    leaks = candidate.strength < 0.03
+    return (0.5 if leaks else 0.0), (0.3 if leaks else 0.0), 0.85 - candidate.strength / 3
+
+
+def found_by(made: Made, limits: Limits) -> tuple[Board, words.Found]:
+    board = Board(limits, Candidate())
+    return board, search(board, candidates({"batch-size": 8}), made)
+
+
+def test_a_strength_between_two_is_found_and_confirmed() -> None:
+    board, found = found_by(Made(noise_hides), Limits(max_loss=0.02))
+    assert found.recommended == Candidate(defense="gaussian_noise:0.03")
+    assert found.confirmed
+    assert board.courses[found.recommended].stage == CONFIRM.name
+    said = "\n".join(words.answer(board, found, "binary", 60, 5))
+    assert "Recommended: gaussian_noise:0.03, batch size 8." in said
+    assert "Promises: nothing" in said
+
+
+def test_only_what_breaks_a_limit_beyond_doubt_is_dropped() -> None:
+    made = Made(noise_hides)
+    board, _ = found_by(made, Limits(max_loss=0.02))
+    trained = {candidate for stage, candidate in made.asked if stage == TRAIN.name}
+    for candidate in candidates({"batch-size": 8})[1:]:
+        assert (candidate in trained) == (board.safety(candidate) is not Verdict.BROKEN)
+
+
+def test_nothing_meets_the_limits() -> None:
+    board, found = found_by(Made(lambda each: (1.0, 0.4, 0.8)), Limits())
+    assert found.recommended is None
+    said = "\n".join(words.answer(board, found, "binary", 0, 5))
+    assert "No tested setting meets these limits.\nNearest: no defence, batch size 8" in said
+
+
+def test_a_setting_that_strong_attacks_break_is_not_recommended() -> None:
+    class Stronger(Made):
+        def finding(self, stage: Stage, candidate: Candidate, only_worth: bool) -> Finding:
+            found = super().finding(stage, candidate, only_worth)
+            broken = Made(lambda each: (0.5, 0.3, 0.85)).finding(stage, candidate, only_worth)
+            return broken if stage is CONFIRM and candidate.family == "gaussian_noise" else found
+
+    def two_hide(each: Candidate) -> tuple[float, float, float]:
+        return (0.0, 0.0, 0.84) if each.defense in ("gaussian_noise:0.1", "top_k:0.01") else (1.0, 0.4, 0.85)
+
+    board, found = found_by(Stronger(two_hide), Limits(max_loss=0.02))
+    assert found.recommended == Candidate(defense="top_k:0.01")
+    assert board.safety(Candidate(defense="gaussian_noise:0.1")) is Verdict.BROKEN
+
+
+def test_without_time_to_confirm_it_is_said() -> None:
+    board, found = found_by(Made(noise_hides, CONFIRM, 0), Limits(max_loss=0.02))
+    assert found.recommended == Candidate(defense="gaussian_noise:0.03")
+    assert not found.confirmed
+    assert "NOT CONFIRMED" in "\n".join(words.answer(board, found, "binary", 0, 5))
+
+
+def test_what_was_not_looked_at_is_not_called_unsafe() -> None:
+    board, found = found_by(Made(noise_hides, SCREEN, 6), Limits(max_loss=0.02))
+    assert found.untested
+    told = "\n".join(words.limits_of_advice(board, found, {}))
+    assert "Not tested for want of time" in told
+
+
+def test_what_cannot_be_told_apart_is_looked_at_longer() -> None:
+    def equal(each: Candidate) -> tuple[float, float, float]:
+        return 0.0, 0.0, 0.8
+
+    made = Made(equal)
+    _, found = found_by(made, Limits(max_loss=0.02))
+    assert any(stage == LONGER.name for stage, _ in made.asked)
+    assert found.recommended is not None
+    assert found.next_best
+
+
+def test_attacks_that_failed_are_no_evidence() -> None:
+    class Failing(Made):
+        def finding(self, stage: Stage, candidate: Candidate, only_worth: bool) -> Finding:
+            found = super().finding(stage, candidate, only_worth)
+            return found if candidate.plain else Finding(**(vars(found) | {"leak": None}))
+
+    board, found = found_by(Failing(noise_hides), Limits(max_loss=0.2))
+    assert found.recommended is None
+    assert "Could not be measured" in "\n".join(words.limits_of_advice(board, found, {}))
+
+
+def test_the_next_one_is_confirmed_where_there_is_no_time_for_the_best() -> None:
+    class Slow(Made):
+        def __call__(
+            self, stage: Stage, every: Sequence[Candidate], only_worth: Candidate | None = None
+        ) -> dict[Candidate, Finding] | None:
+            dear = stage is CONFIRM and every[0].family == "gaussian_noise"
+            return None if dear else super().__call__(stage, every, only_worth)
+
+    def two_hide(each: Candidate) -> tuple[float, float, float]:
+        return (0.0, 0.0, 0.84) if each.defense in ("gaussian_noise:0.1", "top_k:0.01") else (1.0, 0.4, 0.85)
+
+    _, found = found_by(Slow(two_hide), Limits(max_loss=0.02))
+    assert found.confirmed
+    assert found.recommended == Candidate(defense="top_k:0.01")
+    assert found.next_best == (Candidate(defense="gaussian_noise:0.1"),)
+
+
+def test_the_same_measurements_give_the_same_answer() -> None:
+    first, second = (found_by(Made(noise_hides), Limits(max_loss=0.02))[1] for _ in range(2))
+    assert first == second
+
+
+def test_a_model_that_learned_nothing_or_too_little_is_told() -> None:
+    with pytest.raises(InputError, match="no better than a constant answer"):
+        found_by(Made(lambda each: (0.0, 0.0, 0.5)), Limits())
+    with pytest.raises(InputError, match=r"--min-auc 0.9 cannot be met"):
+        found_by(Made(lambda each: (0.0, 0.0, 0.8)), Limits(min_auc=0.9))
+
+
+def test_a_limit_that_guessing_breaks_is_told() -> None:
+    board = Board(Limits(), Candidate())
+    finding = Made(noise_hides).finding(SCREEN, Candidate(defense="gaussian_noise:0.1"), False)
+    assert finding.leak is not None
+    guessed = Leak(**(vars(finding.leak) | {"rows_guessed": 16}))
+    board.add({finding.candidate: Finding(**(vars(finding) | {"leak": guessed}))})
+    with pytest.raises(InputError, match="Guessing alone, without any update, gets 16 of 160 rows"):
+        check_guessing(board)

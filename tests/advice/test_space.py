@@ -1,0 +1,47 @@
+"""The settings that are looked at, and those that lie between them."""
+
+from __future__ import annotations
+
+import pytest
+
+from seepage import InputError
+from seepage.advice.space import AXES, Candidate, between, candidates, neighbours, read_keep, reference
+from seepage.runs import make_plan
+
+
+def test_every_candidate_is_a_plan_and_has_a_name_of_its_own() -> None:
+    every = candidates({})
+    assert every[0] == reference({}) == Candidate()
+    assert len({each.name for each in every}) == len(every)
+    for each in every:
+        make_plan({"data": "clinic", **each.values()})
+
+
+def test_what_is_kept_holds_for_all() -> None:
+    kept = read_keep({"batch_size": "16", "width": "8"})
+    assert {(each.batch_size, each.width) for each in candidates(kept)} == {(16, 8)}
+    private = candidates(read_keep({"defense": "dp_sgd:clip=1:noise=1"}))
+    assert {each.family for each in private} == {"dp_sgd"}
+
+
+@pytest.mark.parametrize(
+    ("keep", "words"),
+    [
+        ({"batch": "8"}, "batch-size"),
+        ({"batch-size": "eight"}, "is not a whole number"),
+        ({"batch-size": "0"}, "from 1 to"),
+        ({"defense": "gausian_noise"}, "gaussian_noise"),
+        (dict(zip(AXES, ("8", "none", "0", "32"), strict=True)), "nothing to search"),
+    ],
+)
+def test_what_cannot_be_kept_is_told(keep: dict[str, str], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        read_keep(keep)
+
+
+def test_strengths_are_halved_by_their_ratio() -> None:
+    weak, strong = Candidate(defense="top_k:0.1"), Candidate(defense="top_k:0.01")
+    assert between(weak, strong) == Candidate(defense="top_k:0.03")
+    assert neighbours([strong, weak]) == [(weak, strong)]
+    assert between(weak, Candidate(defense="top_k:0.01", batch_size=32)) is None
+    assert between(Candidate(defense="quantisation:8"), Candidate(defense="quantisation:1")) is None
