@@ -10,6 +10,7 @@ import torch
 
 from seepage._core import Outcome, Streams
 from seepage.attacks import Exact
+from seepage.attacks.exact.case import Case
 from seepage.attacks.exact.certificate import certify
 from seepage.attacks.exact.over_rounds import agreed
 from seepage.attacks.exact.view import codes_of, joined, view_of
@@ -98,3 +99,19 @@ def test_no_row_that_rounds_prove_together_is_wrong(first: int) -> None:
         proven_rows += len(proven)
         assert not len(proven) or float(torch.cdist(proven, x.double()).min(1).values.max()) < 0.02, seed
     assert proven_rows
+
+
+def test_rows_are_ranked_by_deeper_layers_where_the_first_is_used_up() -> None:
+    x, y = a_batch(3, 8)
+    (observation,) = seen(a_net(), [(x, y)])
+    several = replace(observation.exchange, protocol="fedavg", batch_size=4, learning_rate=0.1)
+    case = Case(replace(observation, exchange=several))
+    deep = case.view.deep
+    case.view = replace(
+        case.view,
+        layers=tuple(case.view.layers[place] for place in deep),
+        spans=tuple(case.view.spans[place] for place in deep),
+    )
+    far = case._misfit(x.double())
+    assert far.shape == (8,)
+    assert bool(far.isfinite().all())

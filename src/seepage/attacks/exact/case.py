@@ -309,7 +309,8 @@ class Case:
             for layer, span, value in zip(self.view.layers, self.view.spans, inputs, strict=True)
             if layer.affine
         ]
-        return deep + (torch.stack(shallow).amax(0) > 10 * LIMIT)
+        # Where a first layer is used up, only deeper ones say anything.
+        return deep + (torch.stack(shallow).amax(0) > 10 * LIMIT) if shallow else deep
 
     def finish(self, runs: Runs, pooled: Claim) -> None:
         """Complete the answer with the optimiser's."""
