@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import typer
@@ -22,10 +23,20 @@ def told(error: Any) -> InputError:
         return _unknown_option(str(option), error.ctx)
     sentence = " ".join(error.format_message().split())
     context, about = getattr(error, "ctx", None), getattr(getattr(error, "param", None), "help", None)
-    if sentence.startswith("No such command") and context is not None and context.command_path == "seepage audit":
-        return InputError(f"{sentence} A table is named with --data: seepage audit --data FILE --target COLUMN")
+    unknown = re.match(r"No such command '(.*?)'\.", sentence)
+    if unknown is not None and context is not None:
+        return _unknown_command(unknown[1], context)
     if sentence.startswith("Missing argument") and context is not None and about:
         return InputError(f"{sentence} {about} See {context.command_path} --help.")
+    return InputError(sentence)
+
+
+def _unknown_command(name: str, context: Any) -> InputError:
+    """The nearest one alone: the parsers below add lists of their own, each in other words."""
+    guess = nearest(name, list(getattr(context.command, "commands", {})))
+    sentence = f"No such command '{name}'." + (f" Did you mean '{guess}'?" if guess else "")
+    if context.command_path == "seepage audit":
+        sentence += " A table is named with --data: seepage audit --data FILE --target COLUMN"
     return InputError(sentence)
 
 
