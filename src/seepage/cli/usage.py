@@ -25,17 +25,17 @@ def told(error: Any) -> InputError:
     context, about = getattr(error, "ctx", None), getattr(getattr(error, "param", None), "help", None)
     unknown = re.match(r"No such command '(.*?)'\.", sentence)
     if unknown is not None and context is not None:
-        return _unknown_command(unknown[1], context)
+        return _unknown_command(unknown[1], list(getattr(context.command, "commands", {})), context.command_path)
     if sentence.startswith("Missing argument") and context is not None and about:
         return InputError(f"{sentence} {about} See {context.command_path} --help.")
     return InputError(sentence)
 
 
-def _unknown_command(name: str, context: Any) -> InputError:
+def _unknown_command(name: str, known: list[str], path: str) -> InputError:
     """The nearest one alone: the parsers below add lists of their own, each in other words."""
-    guess = nearest(name, list(getattr(context.command, "commands", {})))
+    guess = nearest(name, known)
     sentence = f"No such command '{name}'." + (f" Did you mean '{guess}'?" if guess else "")
-    if context.command_path == "seepage audit":
+    if path == "seepage audit":
         sentence += " A table is named with --data: seepage audit --data FILE --target COLUMN"
     return InputError(sentence)
 
