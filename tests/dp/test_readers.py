@@ -153,7 +153,7 @@ WORDS = [
 @given(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join) | st.text(max_size=60))
 def test_no_python_does_more_than_be_refused(text: str) -> None:
     with suppress(InputError):
-        read_python(text, "a.py", {})
+        assert all(each.file == "a.py" and each.line > 0 for each in read_python(text, "a.py", {}).said)
 
 
 JSON = st.recursive(
@@ -172,9 +172,9 @@ JSON = st.recursive(
 @given(JSON)
 def test_no_json_and_no_toml_does_more_than_be_refused(document: object) -> None:
     with suppress(InputError):
-        read_json(json.dumps(document), "a.json")
+        assert all(each.kind == "SVTPrivacy" for each in read_json(json.dumps(document), "a.json").said)
     with suppress(InputError):
-        read_dp(document, "a.toml")
+        assert [each.kind for each in read_dp(document, "a.toml").said] == ["dp"]
 
 
 @settings(max_examples=60, deadline=None)
