@@ -35,18 +35,20 @@ def test_the_attack_exact_joins_the_rounds_that_it_is_given() -> None:
 
 
 def test_the_few_equations_that_deeper_layers_leave_add_up_over_rounds() -> None:
-    """Twelve rows use up a layer twelve wide: one round proves nobody, even if it is told who they are."""
-    x, y = a_batch(3, 12)
+    x, y = a_batch(3, 10)
     rounds = seen(a_net(), [(x, y)] * 4)
     views = [view_of(each) for each in rounds]
-    codes, numbers = codes_of(rounds[0].layout, x.double()), x[:, :2].double()
     together = joined(views)
-    assert len(certify(views[0], codes, numbers)) == 0
-    assert int(certify(together, codes, numbers).certain.sum()) >= 3
-    taken = together.without(x[:1].double(), y[:1].long())
-    assert taken.rows == 11
-    assert [span.rank for span in taken.spans] == [11] * 8
+    assert sum(together.spans[place].equations for place in views[0].deep) == 3
+    assert sum(together.spans[place].equations for place in together.deep) == 12
     assert [value.shape[1] for value in together.inputs(x.double())] == [30, 13] * 4
+    every = torch.cat([x, a_batch(50, 20)[0]])  # and rows that are not there
+    found = certify(together, codes_of(rounds[0].layout, every.double()), every[:, :2].double())
+    assert len(found) == 10
+    assert missed(x, together.rows_of(found.codes, found.numbers).numpy()) == 0
+    taken = together.without(x[:1].double(), y[:1].long())
+    assert taken.rows == 9
+    assert [span.rank for span in taken.spans] == [9] * 8
 
 
 def test_a_row_that_one_round_proves_is_proven_in_others_that_hold_it() -> None:
