@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from seepage.plans import registry
 from seepage.results import Summary
 from seepage.results.updates import UpdatesSummary
 from seepage.studies.rows.cost import cut_short
+from seepage.studies.rows.settings import RowsSettings
 from seepage.studies.updates.observing import observations_of, parts_of
 from seepage.studies.updates.settings import UpdatesSettings
 from seepage.studies.updates.simulating import protocol_of
@@ -213,6 +214,54 @@ def test_several_rounds_of_a_client_are_one_case(client: Path) -> None:
     (cell,) = audited(client, schema=client / "schema.toml", simulations=0).cells
     assert (cell.rounds, cell.trials, cell.rows) == ("1, 5", 2, 2 * ROWS)
     assert audited(client, schema=client / "schema.toml", simulations=0, rounds=(5,)).cells[0].rounds == "5"
+
+
+def test_rounds_that_are_joined_give_away_what_none_of_them_does(tmp_path: Path) -> None:
+    """18 rows on a layer with 15 directions: shut alone, open together."""
+    frame, rows = clinic(rows=300), 18
+    table = Table.from_frame(frame, infer_schema(frame, "died"))
+    encoder = Encoder(schema=table.schema)
+    learner = make_learner(MLP(width=16), encoder.layout.numeric, encoder.layout.sizes, "binary", 2, seed=3)
+    x = torch.from_numpy(encoder.encode(table, encoder.statistics(table)))
+    y = torch.from_numpy(table.target)
+    weights = learner.initial()
+    for number in (1, 2, 3):
+        slope = learner.gradient(weights, x[:rows], y[:rows])
+        captures.write(
+            tmp_path / "capture", before=weights, gradient=slope, rows=rows, client="a", round=number, add=number > 1
+        )
+        for _ in range(20):
+            others = learner.gradient(weights, x[100:], y[100:])
+            weights = {name: value - 0.05 * others[name] for name, value in weights.items()}
+    own: dict[str, Any] = {"schema": schema_file(tmp_path, table), "model": "mlp:width=16", "simulations": 1}
+    summary = audited(tmp_path, **own, attacks=("exact:restarts=1:starts=1:steps=5:start_steps=5",), join=(1, 3))
+    found = {(cell.watched, cell.origin): cell for cell in summary.cells}
+    assert found[1, "captured"].rows_certified == 0
+    assert (found[3, "captured"].trials, found[3, "captured"].rows_certified) == (1, rows)
+    assert found[3, "simulated"].rows_certified == rows
+    assert {each.round for each in summary.rounds} == {1, 2, 3}  # joined ones are no round by itself
+    assert "More than 3 rounds of one client together." in summary.not_tested
+    with pytest.raises(InputError, match=r"4 rounds are to be joined.*no client of the capture sent more than 3"):
+        audited(tmp_path, **own, join=4)
+    with pytest.raises(InputError, match=r"None of the attacks .* joins rounds"):
+        audited(tmp_path, **own, attacks="fast", join=3)
+
+
+@dataclass(frozen=True)
+class Joining:
+    """Somebody else's attack, which says that it joins rounds."""
+
+    joins_rounds = True
+
+    def start(self, scene: Any, streams: Streams, *, progress: Any = None) -> Any:
+        raise NotImplementedError
+
+
+def test_an_attack_of_another_package_says_itself_that_it_joins_rounds() -> None:
+    name = registry.written_out("attack", Joining(), "rows")
+    assert registry.joins_rounds(name, "rows")
+    assert not registry.joins_rounds("fast:steps=5", "rows")
+    assert RowsSettings(attacks=(name, "fast"), rounds=(1, 3)).tried == [(name, 1), (name, 3), ("fast", 1)]
 
 
 def test_an_update_that_cannot_be_replayed_is_told_and_not_attacked(client: Path) -> None:

@@ -18,6 +18,7 @@ class Part:
         works_on: studies in which it can be named.
         needs: what an attack must know.
         paper: where it comes from.
+        joins_rounds: whether an attack reads several rounds of a client as one, where it is given them.
         main: the option that a bare value of a spec sets: ``top_k:0.1``.
         origin: the package that brings it; ours if empty.
     """
@@ -28,5 +29,6 @@ class Part:
     works_on: tuple[str, ...]
     needs: str = ""
     paper: str = ""
+    joins_rounds: bool = False
     main: str = ""
     origin: str = ""

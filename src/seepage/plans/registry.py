@@ -81,7 +81,14 @@ def _as_part(found: Any, name: str, origin: str) -> Part:
     text = (found if callable(found) else type(found)).__doc__ or ""
     works_on = tuple(getattr(found, "works_on", ("rows",)))
     make = found if isinstance(found, type) or (callable(found) and not is_dataclass(found)) else lambda: found
-    return Part(name=name, make=make, about=text.strip().partition("\n")[0], works_on=works_on, origin=origin)
+    return Part(
+        name=name,
+        make=make,
+        about=text.strip().partition("\n")[0],
+        works_on=works_on,
+        joins_rounds=bool(getattr(found, "joins_rounds", False)),
+        origin=origin,
+    )
 
 
 # Updates that were captured are attacked by what attacks simulated ones.
@@ -151,6 +158,11 @@ def _understood(kind: str, found: Any) -> Any:
 def name_of(kind: str, text: str) -> str:
     """The name in a spec, without its options."""
     return _read(kind, text).name
+
+
+def joins_rounds(attack: str, study: str) -> bool:
+    """Whether the attack of a spec reads several rounds of a client as one."""
+    return find("attack", name_of("attack", attack), study).joins_rounds
 
 
 def make(kind: str, text: str, study: str, options: Mapping[str, str] | None = None) -> Any:

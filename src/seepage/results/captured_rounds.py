@@ -44,7 +44,7 @@ def captured_rounds(every: Sequence[Trials]) -> tuple[CapturedRound, ...]:
 
 def _entries(trials: Trials) -> Iterable[CapturedRound]:
     place = coordinates(trials.cell)
-    if place.get("origin") != "captured":
+    if place.get("origin") != "captured" or place.get("watched", 1) != 1:  # joined rounds are no round by itself
         return
     shares = _values(trials, "certified")
     present, so_far = _values(trials, SAID_PRESENT), _values(trials, SO_FAR)

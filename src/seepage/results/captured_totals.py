@@ -52,6 +52,7 @@ class CapturedTotals(Result):
     batch_size: int
     attack: str
     origin: str = "captured"
+    watched: Annotated[int, Field(description="always 1: each update by itself")] = 1
     rows: Annotated[int, Field(description="rows behind the attacked updates")] = 0
     guesses: Annotated[
         dict[str, Interval | None], Field(description="the same of a guess from public marginals, without the update")

@@ -162,6 +162,7 @@ class UpdatesCell:
     batch_size: int
     attack: str
     origin: str = "captured"  # or simulated
+    watched: int = 1  # rounds that the attack joins: each update with those before it
     variant: str = ""
 
     @property

@@ -51,6 +51,7 @@ class UpdatesResult(RowNumbers):
     batch_size: int
     attack: str
     origin: str = "captured"
+    watched: Annotated[int, Field(description="rounds that the attack joins: each update with those before it")] = 1
     sureness: Annotated[tuple[ColumnDoubt, ...], Field(description="column by column; without the truth")] = ()
 
     @property
@@ -132,7 +133,7 @@ class UpdatesSummary(Summary):
         ]
 
 
-_TOLD_APART = ("dataset", "sender", "rounds", "protocol", "variant")
+_TOLD_APART = ("dataset", "sender", "rounds", "protocol", "watched", "variant")
 
 
 def updates_results(every: Sequence[Trials], columns: Sequence[ColumnFacts]) -> tuple[UpdatesResult, ...]:

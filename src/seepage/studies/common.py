@@ -10,6 +10,7 @@ from seepage._core.option import MAIN, RUNNING, Option
 from seepage.plans.options import MOST, EachOnce
 
 LEARNING, ATTACKS = "Advanced: learning", "Advanced: the attack"
+MOST_WATCHED = 100  # rounds that are joined; every one of them is kept for every client
 
 Models = Annotated[
     tuple[str, ...],

@@ -37,6 +37,7 @@ ROWS = (
         needs="one client's update and the model; with standardised one-hot inputs also the statistics "
         "(--global-statistics)",
         paper="Seepage (docs/explanation/exact-inversion.md)",
+        joins_rounds=True,
     ),
     Part(
         name="presence",

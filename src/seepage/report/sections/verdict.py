@@ -160,7 +160,7 @@ def _means(worst: Leak, leaks: Sequence[Leak]) -> list[str]:
     said = "one update of a client by itself" if used == 1 else f"{used} rounds of a client joined"
     beyond = "a server that cheats (seepage audit servers)"
     if most == 1:
-        how = " (--rounds 1,2,5)" if worst.study == "rows" else ""
+        how = " (--rounds 1,2,5)" if worst.study == "rows" else " (--join 1,3)"
         beyond = f"several rounds joined{how}, or {beyond},"
     who = f"The attacker is a server that follows the protocol; this was read from {said}."
     return [f"{who} {_capital(beyond)} can read more."]

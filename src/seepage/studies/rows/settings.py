@@ -9,11 +9,13 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from seepage._core import InputError
 from seepage._core.option import MAIN, Option
+from seepage.plans import registry
 from seepage.plans.options import MOST, MOST_ROWS, EachOnce, Settings
 from seepage.results import MatchingName
 from seepage.studies.common import (
     ATTACKS,
     LEARNING,
+    MOST_WATCHED,
     AttackOptions,
     Attacks,
     BatchSizes,
@@ -31,18 +33,9 @@ _FEDAVG = (
     "local_rows", "local_batches", "local_epochs", "local_order", "only_local_rows",
     "optimiser", "rate_schedule", "clip_norm", "proximal",
 )  # fmt: skip
-MOST_WATCHED = 100  # rounds that are joined; every one of them is kept for every client
 Protocol = Literal["fedsgd", "fedavg"]
 RateSchedule = Literal["constant", "linear", "cosine"]
 PartitionName = Literal["iid", "dirichlet", "quantity", "column"]
-
-
-JOINING = ("exact",)  # attacks that read several rounds of a client as one
-
-
-def joins_rounds(spec: str) -> bool:
-    """Whether an attack joins rounds."""
-    return spec.partition(":")[0] in JOINING
 
 
 def _texts(value: Any) -> Any:
@@ -253,14 +246,8 @@ class RowsSettings(Settings):
             for name in _FEDAVG:
                 if getattr(self, name) != type(self).model_fields[name].default:
                     raise InputError(f"The setting {name!r} belongs to the protocol fedavg; this is fedsgd.")
-        alone = [name for name in self.attacks if not joins_rounds(name)]
-        if 1 not in self.rounds and alone:
-            raise InputError(
-                f"The attack {alone[0]!r} works on one update, and 1 is not among the rounds "
-                f"({', '.join(map(str, self.rounds))}): add it, or leave the attack out."
-            )
-        if self.rounds != (1,) and len(alone) == len(self.attacks):
-            raise InputError(f"None of the attacks ({', '.join(self.attacks)}) joins rounds; exact does.")
+        if self.rounds != (1,):
+            self._joins()
         if self.only_local_rows and self.local_rows == "all":
             raise InputError("The setting 'only_local_rows' needs a number of local rows; they are all.")
         if self.ranges_known and self.whole_known:
@@ -276,10 +263,25 @@ class RowsSettings(Settings):
         if self.partition == "column" and not self.partition_column:
             raise InputError("Partition by column needs the column's name (--partition-column).")
 
+    def _joins(self) -> None:
+        alone = [name for name in self.attacks if not registry.joins_rounds(name, "rows")]
+        if 1 not in self.rounds and alone:
+            raise InputError(
+                f"The attack {alone[0]!r} works on one update, and 1 is not among the rounds "
+                f"({', '.join(map(str, self.rounds))}): add it, or leave the attack out."
+            )
+        if len(alone) == len(self.attacks):
+            raise InputError(f"None of the attacks ({', '.join(self.attacks)}) joins rounds; exact does.")
+
     @property
     def tried(self) -> list[tuple[str, int]]:
         """Attacks with the rounds that each of them joins; those on one update are not tried on more."""
-        return [(name, many) for name in self.attacks for many in self.rounds if many == 1 or joins_rounds(name)]
+        return [
+            (name, many)
+            for name in self.attacks
+            for many in self.rounds
+            if many == 1 or registry.joins_rounds(name, "rows")
+        ]
 
     @property
     def client_count(self) -> int:

@@ -16,6 +16,7 @@ from seepage.data import Encoder, Schema, Statistics, Table
 from seepage.federation import Truth
 from seepage.metrics import Calibration, Evaluator, Reference, aligned, untold_measures
 from seepage.metrics.resolution import resolution
+from seepage.models import Learner
 from seepage.observation import Claim, Observation, Tally
 from seepage.plans import registry
 from seepage.results import ALL_COLUMNS, ATTACK, Measure, Record, UpdatesCell
@@ -23,6 +24,7 @@ from seepage.results.captured_totals import SO_FAR
 from seepage.studies.rows.attacking import claims_of
 from seepage.studies.study import Found, Work
 from seepage.studies.updates.checking import reads_backwards
+from seepage.studies.updates.joining import joined_case, joined_observations
 from seepage.studies.updates.noting import note_updates
 from seepage.studies.updates.observing import (
     knowledge_of,
@@ -82,18 +84,31 @@ def run_choice(work: Work) -> Found:
         )
         found.threat_model = found.threat_model or observations[0].describe()
         note_updates(found, source, case, observations, scene.truth)
-        for name in settings.attacks:
-            cells = cells_of(source, settings, case, name, work.variant)
+        for name, many in settings.tried:
+            cells = cells_of(source, settings, case, name, many, work.variant)
             found.cells += [(cell, "") for cell in cells]
             if not all(work.sink.has(cell) for cell in cells):
-                _attack(work, scene, name, cells, clients.index(case.client))
+                _attack(work, _joined(work, scene, learner, many), name, cells, clients.index(case.client))
     return found
 
 
+def _joined(work: Work, scene: _Scene, learner: Learner, many: int) -> _Scene:
+    """The same with so many rounds read as one; updates that have too few before them are left out."""
+    case = joined_case(scene.case, many)
+    assert case is not None, "a case that is too short has no cells"
+    seen = joined_observations(work.source, work.settings, scene.case, scene.encoder, learner, scene.observations, many)
+    return replace(scene, case=case, observations=seen)
+
+
 def cells_of(
-    source: CapturedUpdates, settings: UpdatesSettings, case: Case, attack: str, variant: str
+    source: CapturedUpdates, settings: UpdatesSettings, case: Case, attack: str, many: int, variant: str
 ) -> list[UpdatesCell]:
-    """The cells of one attack on a case: a simulation of the same shape, where there is one, and the capture."""
+    """The cells of one attack on a case: a simulation of the same shape, where there is one, and the capture.
+
+    None where the client sent fewer updates than are to be joined.
+    """
+    if joined_case(case, many) is None:
+        return []
     captured = UpdatesCell(
         dataset=source.name,
         sender=case.client,
@@ -102,6 +117,7 @@ def cells_of(
         model=settings.model,
         batch_size=case.batch_size,
         attack=attack,
+        watched=many,
         variant=variant,
     )
     simulates = source.truth is None and settings.simulations > 0 and not why_not(case, attack)
@@ -130,7 +146,8 @@ def _attack(work: Work, scene: _Scene, name: str, cells: Sequence[UpdatesCell], 
     if work.sink.has(captured):
         return
     began = time.perf_counter()
-    label = under(f"{captured.sender}, rounds {captured.rounds}, {name}", work.progress)
+    joined = f", {captured.watched} joined" if captured.watched > 1 else ""
+    label = under(f"{captured.sender}, rounds {captured.rounds}, {name}{joined}", work.progress)
     claims = _claims(scene, attack, scene.blocked(name), streams, label)
     seconds = (time.perf_counter() - began) / len(claims)
     so_far = _so_far(work, scene, attack, name, claims, streams)
@@ -138,7 +155,8 @@ def _attack(work: Work, scene: _Scene, name: str, cells: Sequence[UpdatesCell], 
     for index, (entry, observation, claim) in enumerate(
         zip(scene.case.entries, scene.observations, claims, strict=True)
     ):
-        backwards = reads_backwards(attack, observation, claim, streams) if not scene.blocked(name) else ""
+        alone = captured.watched == 1 and not scene.blocked(name)
+        backwards = reads_backwards(attack, observation, claim, streams) if alone else ""
         if backwards:
             warnings.warn(backwards, stacklevel=2)
         records.append(

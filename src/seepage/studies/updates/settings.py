@@ -9,11 +9,13 @@ from pydantic import Field
 
 from seepage._core import InputError
 from seepage._core.option import MAIN, Option
-from seepage.plans.options import MOST, MOST_ROWS, Settings
+from seepage.plans import registry
+from seepage.plans.options import MOST, MOST_ROWS, EachOnce, Settings
 from seepage.results import MatchingName
 from seepage.studies.common import (
     ATTACKS,
     LEARNING,
+    MOST_WATCHED,
     AttackOptions,
     Attacks,
     ModelOptions,
@@ -61,6 +63,16 @@ class UpdatesSettings(Settings):
             group=ATTACKS,
         ),
     ] = False
+    join: Annotated[
+        tuple[Annotated[int, Field(ge=1, le=MOST_WATCHED)], ...],
+        Field(min_length=1),
+        EachOnce,
+        Option(
+            help="How many rounds of a client are read as one, each update with those before it: 1,3. Attacks on one "
+            "update are made on one.",
+            group=ATTACKS,
+        ),
+    ] = (1,)
     seed: Seed = 0
     reveal: Annotated[
         bool, Option(help="Show the rows that were read (and the true ones) in the report. They are private.")
@@ -121,8 +133,19 @@ class UpdatesSettings(Settings):
                     raise InputError(f"The setting {name!r} needs the rows behind the updates (--truth).")
         if self.ranges_known and self.whole_known:
             raise InputError("Who knows the ranges knows which numbers are whole: leave --whole-known out.")
+        if self.join != (1,) and not any(registry.joins_rounds(name, "updates") for name in self.attacks):
+            raise InputError(f"None of the attacks ({', '.join(self.attacks)}) joins rounds; exact does.")
         if len(set(self.rounds)) != len(self.rounds):
             raise InputError("A round is named twice; name each once.")
+
+    @property
+    def tried(self) -> list[tuple[str, int]]:
+        """Attacks with the rounds that each of them joins; those on one update are made on one."""
+        return [
+            (name, many)
+            for name in self.attacks
+            for many in (self.join if self.join == (1,) or registry.joins_rounds(name, "updates") else (1,))
+        ]
 
     @property
     def models(self) -> tuple[str, ...]:

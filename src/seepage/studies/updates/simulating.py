@@ -31,7 +31,10 @@ def simulate_alike(
     count: int,
     streams: Streams,
 ) -> tuple[AttackPoint, Table]:
-    """Updates of imagined clients who were sent the same weights and follow the same rules; and all their rows."""
+    """Updates of imagined clients who were sent the same weights and follow the same rules; and all their rows.
+
+    Where several rounds are read as one, these clients train on the same rows in each of them.
+    """
     owned = max(OWNED, observation.exchange.rows)
     rows = drawn(table, owned * count, streams.numpy("rows"))
     tables = [rows.take(np.arange(owned) + client * owned) for client in range(count)]
@@ -40,11 +43,13 @@ def simulate_alike(
     protocol = protocol_of(observation.exchange)
     workers = [protocol.work(places, streams.numpy("batches", n)) for n, places in enumerate(population.owned)]
     plans = {client: next(worker) for client, worker in enumerate(workers)}
-    state = observation.parameters | (observation.buffers or observation.learner.buffers())
-    with torch.no_grad():
-        sent = Clients(protocol, population)(state, plans)
+    watched = []
+    for each in observation.rounds:
+        state = each.parameters | (each.buffers or each.learner.buffers())
+        with torch.no_grad():
+            watched.append(Watched(state, Clients(protocol, population)(state, plans), plans))
     moment = Moment(name="simulated", round=0, exposures=(0.0,) * count)
-    return attack_point(protocol, population, knowledge, moment, [Watched(state, sent, plans)]), rows
+    return attack_point(protocol, population, knowledge, moment, watched), rows
 
 
 def drawn(table: Table, count: int, generator: np.random.Generator) -> Table:

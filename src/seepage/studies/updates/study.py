@@ -22,6 +22,7 @@ from seepage.studies.rows.load import attack_load
 from seepage.studies.strength import with_strength
 from seepage.studies.study import Found, Gathered, Probe, Work
 from seepage.studies.updates.counting import setup_of, steps_of
+from seepage.studies.updates.joining import check_join
 from seepage.studies.updates.observing import fitted_tensors, parts_of
 from seepage.studies.updates.running import UpdatesChoice, cells_of, run_choice
 from seepage.studies.updates.settings import UpdatesSettings
@@ -58,6 +59,7 @@ class Updates:
             registry.make("attack", name, "updates", settings.attack_options)
         if settings.labels_known and not source.table.schema.target.classes:
             raise InputError("How the clients scale a number as target is not known, so --labels-known needs classes.")
+        check_join(source, settings)
         _, learner = parts_of(source, settings)
         for case in source.cases_of(choice.round):
             for entry in case.entries:
@@ -68,12 +70,14 @@ class Updates:
 
     def load(self, source: CapturedUpdates, settings: UpdatesSettings, choice: UpdatesChoice) -> Load:
         shape = shape_of(source, settings, choice.model, "updates")
-        attacks = [registry.make("attack", name, "updates", settings.attack_options) for name in settings.attacks]
+        attacks = [
+            (registry.make("attack", name, "updates", settings.attack_options), many) for name, many in settings.tried
+        ]
         more = 0 if settings.truth else settings.simulations
         loads = [
-            attack_load(attack, shape, case.batch_size, steps_of(case), len(case.entries) + more)
+            attack_load(attack, shape, case.batch_size, steps_of(case), many * (len(case.entries) + more))
             for case in source.cases_of(choice.round)
-            for attack in attacks
+            for attack, many in attacks
         ]
         return Load(
             seconds=sum(each.seconds for each in loads),
@@ -88,13 +92,13 @@ class Updates:
         raise AssertionError("nothing is trained, so nothing is tried")
 
     def places(self, settings: UpdatesSettings, choice: UpdatesChoice) -> list[tuple[object, ...]]:
-        return [(settings.capture, choice.model, attack, choice.round or 0) for attack in settings.attacks]
+        return [(settings.capture, choice.model, *tried, choice.round or 0) for tried in settings.tried]
 
     def count(self, settings: UpdatesSettings) -> int:
-        return len(settings.attacks) * (max(len(settings.rounds), 1) if settings.each_round else 1)
+        return len(settings.tried) * (max(len(settings.rounds), 1) if settings.each_round else 1)
 
     def cells(self, settings: UpdatesSettings, choice: UpdatesChoice) -> int:
-        return 2 * len(settings.attacks)
+        return 2 * len(settings.tried)
 
     def expected(
         self, source: CapturedUpdates, settings: UpdatesSettings, choice: UpdatesChoice, variant: str
@@ -102,14 +106,14 @@ class Updates:
         return [
             (cell, "")
             for case in source.cases_of(choice.round)
-            for attack in settings.attacks
-            for cell in cells_of(source, settings, case, attack, variant)
+            for attack, many in settings.tried
+            for cell in cells_of(source, settings, case, attack, many, variant)
         ]
 
     def not_tested(self, every: Sequence[UpdatesSettings]) -> list[str]:
         sentences = [
             "Stronger attacks than the ones listed. A low number here is not a proof of privacy.",
-            "Rounds of one client together: every round was attacked by itself, and several give away more than one.",
+            _not_joined(every),
             "Other clients, other rounds and other settings than the captured ones.",
             "A malicious server, or clients that attack each other.",
             "Membership and property inference.",
@@ -137,6 +141,13 @@ class Updates:
             for cell, each in zip(summary.cells, settings, strict=True)
         ]
         return summary.model_copy(update={"cells": tuple(cells)})
+
+
+def _not_joined(every: Sequence[UpdatesSettings]) -> str:
+    most = max(max(settings.join) for settings in every)
+    if most == 1:
+        return "Rounds of one client together (--join): every round was attacked by itself, and several give away more."
+    return f"More than {most} rounds of one client together."
 
 
 def _unlike(cases: Sequence[Case]) -> list[Case]:
