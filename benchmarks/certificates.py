@@ -23,13 +23,12 @@ import torch
 from seepage._core import Streams
 from seepage.attacks import Exact
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.attacks.exact.test_rounds import a_world
 
 SHORT = Exact(steps=2, restarts=1, start_steps=2, starts=1, turns=2, nodes=2_000, compile="no")
 USUAL = Exact(steps=2, start_steps=2, compile="no")
-STORED = ROOT / "docs" / "explanation" / "certificates.json"
+STORED = Path(__file__).parents[1] / "docs" / "explanation" / "certificates.json"
 NEAR, KEEP = 0.02, 20
 
 
