@@ -9,6 +9,7 @@ from functools import partial
 
 from seepage.attacks import Exact, inversion
 from seepage.attacks.adaptive import Adaptive
+from seepage.attacks.pursuit import Pursuit
 from seepage.attacks.totals import Counting, Listing
 from seepage.attacks.vertical.cafe import Cafe
 from seepage.attacks.vertical.closed_form import ClosedForm
@@ -36,6 +37,16 @@ ROWS = (
         about="Reads rows by algebra, proves which are right, and optimises the rest as `fast` does. The default.",
         needs="one client's update and the model; with standardised one-hot inputs also the statistics "
         "(--global-statistics)",
+        paper="Seepage (docs/explanation/exact-inversion.md)",
+        joins_rounds=True,
+    ),
+    Part(
+        name="pursuit",
+        make=Pursuit,
+        works_on=("rows",),
+        about="For more rows than any layer is wide: chooses rows among those that many optimisations end at, by what "
+        "one round or several sent. Minutes; proves nothing.",
+        needs=_SCALED,
         paper="Seepage (docs/explanation/exact-inversion.md)",
         joins_rounds=True,
     ),
