@@ -35,16 +35,17 @@ class Adaptive:
        labels of mixed rows are looked for beside them.
     2. *What is likely.* Where errors of known size are on the update (noise, rounding, entries left out), rows are
        then drawn from the posterior: the likelihood of the update, and the marginals as far as the attacker knows
-       them. Rows are clipped, and the whole is shortened, as the clients do it. Half of the chains begin with
-       optimised rows, half with drawn ones that cool down. The answer is the likeliest category and the median number
-       of every cell over the chains that fit, so that where the update says nothing the best guess is left.
+       them. Rows are clipped, and the whole is shortened, as the clients do it. One chain begins with the answer of
+       ``fast`` itself, others with optimised rows, and half with drawn ones that cool down. The answer is the likeliest
+       category and the median number of every cell over the chains that fit, so that where the update says nothing the
+       best guess is left. What the blind attacker finds is kept if it is likely, and by nothing else.
 
     The second needs a model whose gradient comes from linear layers, a mean over rows, and one local step (or noise
     that drowns the difference). Elsewhere the first is the answer.
 
     Args:
         steps: of the optimisation.
-        restarts: of the optimisation, where it is the answer.
+        restarts: of the optimisation.
         chains: for each update.
         sweeps: draws of every cell in each chain; the first half is not counted.
         compile: as in :class:`Inversion`.
@@ -117,15 +118,20 @@ class Adaptive:
 
     def _drawn(self, members: list[Observation], streams: Streams, progress: Progress) -> list[Claim]:
         cold = (self.chains + 1) // 2
+        blind = self._engine(Channel(), self.restarts)
         engine = self._engine(members[0].exchange.channel, self.chains)
-        runs = engine.runs(members, streams.child("starts"), progress=progress)
+        naive = blind.runs(members, streams.child("blind"), progress=progress)
+        runs = naive
+        if engine.objective != blind.objective:
+            runs = engine.runs(members, streams.child("starts"), progress=progress)
         marginals = Marginals.of(members[0].space)
         starts = []
-        for number, (run, each) in enumerate(zip(runs, members, strict=True)):
+        for number, (first, run, each) in enumerate(zip(naive, runs, members, strict=True)):
             random = torch.Generator().manual_seed(streams.integer("drawn", number))
+            found = np.concatenate([_answered(blind, first, each), run.rows[np.argsort(run.losses)]])
+            found = found[np.arange(cold) % len(found)]
             drawn = marginals.rows((self.chains - cold, each.exchange.rows), random)
-            rows = np.concatenate([_hard(run, each, marginals)[:cold], drawn.numpy()])
-            starts.append((rows, run.used))
+            starts.append((np.concatenate([_hard(found, each, marginals), drawn.numpy()]), run.used))
         heats = [WARM] * cold + [HOT] * (self.chains - cold)
         found = draw(members, starts, heats, streams, sweeps=self.sweeps, progress=progress)
         return [answer(one, members[0].layout, marginals) for one in found]
@@ -149,10 +155,20 @@ def _drawable(observation: Observation) -> bool:
     return exchange.steps == 1 or channel.noise * len(flat) ** 0.5 > DROWNED * float(flat.norm())
 
 
-def _hard(runs: Runs, observation: Observation, marginals: Marginals) -> np.ndarray:
-    """The rows of the restarts with whole categories, as inputs; the best ones first."""
-    rows = runs.rows[np.argsort(runs.losses)].astype(np.float32)
-    rows = np.nan_to_num(rows, posinf=0.0, neginf=0.0)
+def _answered(engine: Inversion, runs: Runs, observation: Observation) -> np.ndarray:
+    """(1, rows, width) the engine's answer from its restarts, the blocks in raw units; (0, ...) if it has none."""
+    claim, space = engine.pooled(runs, observation.space), observation.space
+    if claim.rows is None:
+        return runs.rows[:0]
+    rows, blocks = claim.rows.copy(), slice(space.layout.numeric, None)
+    if space.shift is not None and space.scale is not None:
+        rows[:, blocks] = rows[:, blocks] * space.scale[blocks].numpy() + space.shift[blocks].numpy()
+    return rows[None]
+
+
+def _hard(rows: np.ndarray, observation: Observation, marginals: Marginals) -> np.ndarray:
+    """Rows with whole categories, as inputs, from rows with blocks in raw units."""
+    rows = np.nan_to_num(rows.astype(np.float32), posinf=0.0, neginf=0.0)
     numeric = observation.layout.numeric
     rows[..., :numeric] = rows[..., :numeric].clip(*(end.numpy() for end in (marginals.low, marginals.high)))
     for block, codes in zip(observation.layout.blocks, marginals.codes, strict=True):
