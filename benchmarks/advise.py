@@ -4,10 +4,10 @@
 
 TabLeak's net (100-100) before training, FedSGD, batches of 8, known labels, ranges and statistics. Naive is the attack
 ``fast``, adaptive the attack ``adaptive``, both with ``--steps`` of optimisation. A cell is one defence on one table:
-``--updates`` updates of each of the federations ``--seeds``, the same for both attackers. Shares of cells are means with
-intervals over updates; `gain` is adaptive minus naive on the same updates. Verdicts are those of
-``results/defended.py``. About a minute for each cell on a core. Finished cells stay in the folder, so that a stopped run
-goes on; ``--store`` puts all of them into the page ``docs/how-to/defences.md`` and its numbers.
+``--updates`` updates of each of the federations ``--seeds``, the same for both attackers. Shares of cells are means
+with intervals over updates; `gain` is adaptive minus naive on the same updates. Verdicts are those of
+``results/defended.py``. About a minute for each cell on a core. Finished cells stay in the folder, so that a stopped
+run goes on; ``--store`` puts all of them into the page ``docs/how-to/defences.md`` and its numbers.
 """
 
 from __future__ import annotations
@@ -53,8 +53,11 @@ ATTACKS = {"naive": "fast", "adaptive": "adaptive"}
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "defences.md"
 STORED = PAGE.with_suffix(".json")
 TITLES = {
-    "adult": "Adult", "bank_marketing": "Bank Marketing", "california_housing": "California Housing", "clinic": "`clinic`",
-}  # fmt: skip
+    "adult": "Adult",
+    "bank_marketing": "Bank Marketing",
+    "california_housing": "California Housing",
+    "clinic": "`clinic`",
+}
 
 
 @dataclass(frozen=True, kw_only=True)

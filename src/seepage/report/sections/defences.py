@@ -9,11 +9,10 @@ from seepage.report import words
 from seepage.report.leaks import Leak, leaks_of
 from seepage.report.section import Section
 from seepage.results import Interval
-from seepage.results.defended import Defended, judge
+from seepage.results.defended import ADAPTIVE, Defended, judge
 from seepage.results.rows import RowsSummary
 
 _SETTING = ("dataset", "protocol", "model", "batch_size", "defense", "attack_point", "watched", "variant")
-ADAPTIVE = "adaptive"
 
 
 @dataclass(frozen=True, kw_only=True)
