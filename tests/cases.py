@@ -87,6 +87,7 @@ DEFENSES: dict[str, Defense] = {
     "sign": Quantisation(bits=1),
     "update_clipping": UpdateClipping(norm=0.01),
     "dp_fedavg": DPFedAvg(clip=0.1, noise=0.1),
+    "dp_fedavg_server": DPFedAvg(clip=0.001, noise=0.1, side="server"),
     "local_dp": LocalDP(epsilon=50.0, clip=0.1),
     "laplace": LocalDP(epsilon=50.0, clip=0.1, mechanism="laplace"),
     "random_k": RandomK(share=0.5),

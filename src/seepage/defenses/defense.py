@@ -54,6 +54,14 @@ class Defense(Protocol):
         """What is sent instead of the update; everything has a leading client axis."""
         return update
 
+    def averaged(self, update: Parameters, clients: int, random: torch.Generator) -> Parameters:
+        """What the server averages instead of what it was sent, and has seen; everything has a leading client axis.
+
+        Args:
+            clients: whose updates are averaged, here and in other groups.
+        """
+        return update
+
     def channel(self) -> Channel:
         """What everybody may know of how updates are changed; the attacks made for defences read it."""
         return PLAIN_CHANNEL

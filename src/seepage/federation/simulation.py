@@ -67,9 +67,9 @@ def simulate(
 ) -> Trace:
     """Train until the exposure target and record the attacked rounds.
 
-    Attacked updates are those the clients sent, before the server averaged them: a defence has acted on them, and the
-    server has nothing better to average. Validation is measured at every attack point and once per exposure; the test
-    scores are those of the parameters with the lowest validation loss.
+    Attacked updates are those the clients sent, before the server averaged them and before a defence of the server's
+    own acted on them: the server has seen them. Validation is measured at every attack point and once per exposure;
+    the test scores are those of the parameters with the lowest validation loss.
     """
     clock = protocol.clock(population.sizes)
     total = clock.rounds_until(protocol.exposure)
@@ -83,6 +83,7 @@ def simulate(
     clients = Clients(protocol, population, defense, seed=streams.integer("defense"))
     # A batch that is attacked again and again has random numbers of its own: being watched does not change training.
     again = Clients(protocol, population, defense, seed=streams.integer("defense", "fixed batch"))
+    server_noise = torch.Generator().manual_seed(streams.integer("defense", "server"))
     parameters = population.learner.initial() | population.learner.buffers()
     memory = protocol.server.fresh(apart(population.learner, parameters)[0])
     first: Plans = {}
@@ -110,7 +111,9 @@ def simulate(
                     point = show(Moment(name=name, round=number, exposures=seen), list(kept)[-many:])
                     points.append(replace(point, watched=many, trained=trained, validation=dict(scores)))
             weights = [plans[client].size for group in sent.groups for client in group]
-            parameters, memory = _next_model(protocol, population.learner, parameters, sent, weights, memory)
+            used = [defense.averaged(update, len(plans), server_noise) for update in sent.updates]
+            after = Round(sent.groups, used)
+            parameters, memory = _next_model(protocol, population.learner, parameters, after, weights, memory)
             if number in checked:
                 best.offer(parameters, Moment(name=FINAL, round=number, exposures=clock.exposures(number)))
             progress("training", number, total)

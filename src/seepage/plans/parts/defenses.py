@@ -90,7 +90,8 @@ DEFENSES = (
         name="dp_fedavg",
         make=DPFedAvg,
         works_on=_UPDATES,
-        about="The whole update is clipped and noise is added before it is sent; states epsilon of a whole client.",
+        about="The whole update is clipped and gets noise before it is sent (which states epsilon of a client) or "
+        "in the server (side=server), from which that hides nothing.",
         paper=_MCMAHAN,
         main="noise",
     ),
