@@ -128,10 +128,10 @@ class Adaptive:
         starts = []
         for number, (first, run, each) in enumerate(zip(naive, runs, members, strict=True)):
             random = torch.Generator().manual_seed(streams.integer("drawn", number))
-            found = np.concatenate([_answered(blind, first, each), run.rows[np.argsort(run.losses)]])
-            found = found[np.arange(cold) % len(found)]
+            fitted = np.concatenate([_answered(blind, first, each), run.rows[np.argsort(run.losses)]])
+            fitted = fitted[np.arange(cold) % len(fitted)]
             drawn = marginals.rows((self.chains - cold, each.exchange.rows), random)
-            starts.append((np.concatenate([_hard(found, each, marginals), drawn.numpy()]), run.used))
+            starts.append((np.concatenate([_hard(fitted, each, marginals), drawn.numpy()]), run.used))
         heats = [WARM] * cold + [HOT] * (self.chains - cold)
         found = draw(members, starts, heats, streams, sweeps=self.sweeps, progress=progress)
         return [answer(one, members[0].layout, marginals) for one in found]
