@@ -28,6 +28,7 @@ from seepage.defenses import (
     LabelSmoothing,
     LocalDP,
     Mixup,
+    Precode,
     Quantisation,
     RandomK,
     Rounding,
@@ -96,6 +97,7 @@ DEFENSES: dict[str, Defense] = {
     "dithered": Rounding(step=1e-4, dither=True),
     "first_layer_withheld": FirstLayerWithheld(),
     "soteria": Soteria(),
+    "precode": Precode(size=4),
     "mixup": Mixup(),
     "label_smoothing": LabelSmoothing(),
 }

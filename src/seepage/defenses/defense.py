@@ -46,6 +46,10 @@ class Defense(Protocol):
     numbers are not.
     """
 
+    def model(self, learner: Learner, seed: int) -> Learner:
+        """What everybody trains instead of this model; new weights are drawn with the seed."""
+        return learner
+
     def gradients(self, learner: Learner) -> Gradients | None:
         """How a client computes the gradient of a batch, at every local step; None for the plain one."""
         return None

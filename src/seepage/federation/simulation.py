@@ -71,6 +71,8 @@ def simulate(
     own acted on them: the server has seen them. Validation is measured at every attack point and once per exposure;
     the test scores are those of the parameters with the lowest validation loss.
     """
+    trained = defense.model(population.learner, streams.integer("defense", "model"))
+    population = replace(population, learner=trained)
     clock = protocol.clock(population.sizes)
     total = clock.rounds_until(protocol.exposure)
     attacked = attacked_rounds(protocol, clock, total, watched)

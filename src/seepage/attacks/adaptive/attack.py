@@ -15,6 +15,7 @@ from seepage.attacks.adaptive.marginals import Marginals
 from seepage.attacks.adaptive.posterior import answer, draw
 from seepage.attacks.adaptive.rows_gradient import whole_in_factors
 from seepage.attacks.attack import Together
+from seepage.attacks.exact import Exact
 from seepage.attacks.inversion import Inversion, Runs, fast
 from seepage.attacks.inversion.objectives import Received
 from seepage.models.smoothing import smoothed
@@ -32,7 +33,8 @@ class Adaptive:
 
     1. *What fits.* Rows are optimised as ``fast`` does, whose angle does not care how far an update was shortened.
        Entries that were not sent do not count, of signs only the side counts, a smoothed loss is replayed as such, and
-       labels of mixed rows are looked for beside them.
+       labels of mixed rows are looked for beside them. Where the last layers draw at random, ``exact`` reads the
+       layers before them.
     2. *What is likely.* Where errors of known size are on the update (noise, rounding, entries left out), rows are
        then drawn from the posterior: the likelihood of the update, and the marginals as far as the attacker knows
        them. Rows are clipped, and the whole is shortened, as the clients do it. One chain begins with the answer of
@@ -109,6 +111,9 @@ class Adaptive:
     def _optimised(self, members: list[Observation], streams: Streams, progress: Progress) -> list[Claim]:
         channel = members[0].exchange.channel
         engine = self._engine(channel, self.restarts)
+        if channel.drawn_layers:  # no replay fits what was drawn, but spans of the layers before it do
+            algebra = Exact(steps=self.steps, restarts=self.restarts, compile=self.compile)
+            return [replace(claim, certified=None) for claim in algebra(members, streams, progress=progress)]
         if channel.mixed:
             members = [replace(each, labels=None) for each in members]
         elif channel.smoothing and all(each.labels is not None for each in members):

@@ -20,6 +20,7 @@ from seepage.defenses import (
     LabelSmoothing,
     LocalDP,
     Mixup,
+    Precode,
     PrivateMessages,
     Quantisation,
     RandomK,
@@ -140,6 +141,14 @@ DEFENSES = (
         about="The last layer's gradient is pruned at this share of the representation, that which tells most.",
         paper="Sun et al., Soteria, CVPR 2021",
         main="share",
+    ),
+    Part(
+        name="precode",
+        make=Precode,
+        works_on=("rows",),
+        about="All train a model with a variational bottleneck of this size, in which clients draw; no guarantee.",
+        paper="Scheliga et al., PRECODE, WACV 2022",
+        main="size",
     ),
     Part(
         name="mixup",
