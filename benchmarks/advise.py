@@ -43,10 +43,10 @@ from page_tables import filled
 
 DATA = ("adult", "bank_marketing", "california_housing", "clinic")
 DEFENSES = (
-    "top_k:0.1", "none", "gaussian_noise:0.01", "dp_sgd:clip=1:noise=0.1", "random_k:0.1", "quantisation:1",
-    "gradient_pruning:0.9", "mixup:1", "first_layer_withheld", "dp_fedavg:clip=0.5:noise=0.01", "quantisation:4",
-    "rounding:0.01", "soteria:0.4", "local_dp:epsilon=1000", "update_clipping:0.1", "dp_sgd:clip=1:noise=1",
-    "label_smoothing:0.2", "rounding:step=0.01:dither=true", "gaussian_noise:0.001",
+    "none", "update_clipping:0.1", "dp_fedavg:clip=0.1:noise=0.1:side=server", "gaussian_noise:0.01",
+    "dp_fedavg:clip=0.5:noise=0.01", "dp_sgd:clip=1:noise=0.1", "local_dp:epsilon=1000", "top_k:0.1", "random_k:0.1",
+    "gradient_pruning:0.9", "quantisation:4", "quantisation:1", "rounding:0.01", "first_layer_withheld", "soteria:0.4",
+    "precode:32", "mixup:1", "label_smoothing:0.2", "dp_sgd:clip=1:noise=1", "rounding:step=0.01:dither=true",
 )  # fmt: skip
 CLASSES_ONLY = ("label_smoothing",)  # cannot be on a table whose target is a number
 ATTACKS = {"naive": "fast", "adaptive": "adaptive"}

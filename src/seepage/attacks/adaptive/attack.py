@@ -23,6 +23,7 @@ from seepage.observation import Channel, Claim, Observation, Scene
 
 WARM, HOT = 0.1, 5.0  # how hot chains begin that begin with optimised rows, and with drawn ones
 DROWNED = 0.3  # noise of this share of an update's length hides how the weights moved between local steps
+LOST = 0.05  # chains that leave more of an update's length than this, beyond chance, have not found what is likely
 
 NUMBERS = 20_000_000  # of what chains hold at once: each holds some copies of an update
 
@@ -40,7 +41,8 @@ class Adaptive:
        them. Rows are clipped, and the whole is shortened, as the clients do it. One chain begins with the answer of
        ``fast`` itself, others with optimised rows, and half with drawn ones that cool down. The answer is the likeliest
        category and the median number of every cell over the chains that fit, so that where the update says nothing the
-       best guess is left. What the blind attacker finds is kept if it is likely, and by nothing else.
+       best guess is left. What the blind attacker finds is kept if it is likely. Where no chain explains the update,
+       they have not found the posterior, and its restarts know more together: then its answer is kept as it is.
 
     The second needs a model whose gradient comes from linear layers, a mean over rows, and one local step (or noise
     that drowns the difference). Elsewhere the first is the answer.
@@ -139,7 +141,12 @@ class Adaptive:
             starts.append((np.concatenate([_hard(fitted, each, marginals), drawn.numpy()]), run.used))
         heats = [WARM] * cold + [HOT] * (self.chains - cold)
         found = draw(members, starts, heats, streams, sweeps=self.sweeps, progress=progress)
-        return [answer(one, members[0].layout, marginals) for one in found]
+        claims = [answer(one, members[0].layout, marginals) for one in found]
+        astray = [one.unexplained > LOST for one in found]
+        return [
+            _blindly(blind, first, each, claim) if lost else claim
+            for first, each, claim, lost in zip(naive, members, claims, astray, strict=True)
+        ]
 
 
 def _drawable(observation: Observation) -> bool:
@@ -158,6 +165,15 @@ def _drawable(observation: Observation) -> bool:
         return False
     flat = torch.cat([value.flatten() for value in observation.update.values()])
     return exchange.steps == 1 or channel.noise * len(flat) ** 0.5 > DROWNED * float(flat.norm())
+
+
+def _blindly(engine: Inversion, runs: Runs, observation: Observation, otherwise: Claim) -> Claim:
+    """The answer of the attack that does not know the defence, with the labels it used."""
+    claim = engine.pooled(runs, observation.space)
+    if claim.rows is None:
+        return otherwise
+    known = observation.labels is not None or runs.used is None
+    return claim if known else replace(claim, labels=runs.used.numpy())
 
 
 def _answered(engine: Inversion, runs: Runs, observation: Observation) -> np.ndarray:
