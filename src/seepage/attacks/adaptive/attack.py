@@ -172,8 +172,9 @@ def _blindly(engine: Inversion, runs: Runs, observation: Observation, otherwise:
     claim = engine.pooled(runs, observation.space)
     if claim.rows is None:
         return otherwise
-    known = observation.labels is not None or runs.used is None
-    return claim if known else replace(claim, labels=runs.used.numpy())
+    if observation.labels is not None or runs.used is None:
+        return claim
+    return replace(claim, labels=runs.used.numpy())
 
 
 def _answered(engine: Inversion, runs: Runs, observation: Observation) -> np.ndarray:
