@@ -113,6 +113,15 @@ def test_noise_is_explained_by_the_true_rows_and_what_no_rows_send_is_not() -> N
     assert sent < LOST < never
 
 
+def test_of_mixed_rows_the_answer_that_comes_nearer_to_the_update_is_kept() -> None:
+    point, _ = attack_point(Mixup())
+    blind = NAIVE(point.observations, Streams(2).child(0, 0).child("blind"))
+    for one, other in zip(attacked(ADAPTIVE, point.observations, Streams(2)), blind, strict=True):
+        assert one.loss is not None
+        assert other.loss is not None
+        assert one.loss <= other.loss
+
+
 LOCAL = ("gaussian_noise", "laplace", "random_k", "sign", "label_smoothing", "mixup")  # one for each way to answer
 
 
