@@ -92,11 +92,16 @@ def main() -> None:
     for defense in options.defenses:
         for data in options.data:
             place = options.out / f"{data},{re.sub(r'[^a-z0-9_.=]', ',', defense)}.json"
-            if place.exists() or (data == "california_housing" and defense.partition(":")[0] in CLASSES_ONLY):
+            if place.exists() or not possible(data, defense):
                 continue
             found = json.dumps({"data": data, **measured(data, defense, effort)})
             write(place, found)
             print(found, flush=True)
+
+
+def possible(data: str, defense: str) -> bool:
+    """Whether a defence can be on a table."""
+    return data != "california_housing" or defense.partition(":")[0] not in CLASSES_ONLY
 
 
 def begun(folder: Path, effort: Effort) -> None:
@@ -177,9 +182,11 @@ def _told(interval: Interval | None) -> dict[str, Any] | None:
 
 
 def store(folder: Path) -> None:
-    """Finished cells to the docs."""
+    """Finished cells to the docs, of defences that are finished on every table."""
     cells = {(cell["defense"], cell["data"]): cell for cell in map(_read, folder.glob("*.json"))}
-    ordered = [cells[key] for defense in DEFENSES for data in DATA if (key := (defense, data)) in cells]
+    wanted = {defense: [data for data in DATA if possible(data, defense)] for defense in DEFENSES}
+    finished = {defense: every for defense, every in wanted.items() if all((defense, data) in cells for data in every)}
+    ordered = [cells[defense, data] for defense, every in finished.items() for data in every]
     stored = {"benchmark": "advise", **_read(folder / "plan"), "cells": ordered}
     write(STORED, json.dumps(stored, indent=1) + "\n")
     PAGE.write_text(with_tables(PAGE.read_text(), stored), encoding="utf-8")
