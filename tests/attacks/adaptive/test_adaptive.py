@@ -94,10 +94,10 @@ def test_without_a_defence_it_is_fast() -> None:
 
 
 def test_chains_that_explain_nothing_leave_the_answer_of_the_blind_attack(monkeypatch: pytest.MonkeyPatch) -> None:
-    point, _ = attack_point(TopK(share=0.2))
-    blind = NAIVE(point.observations, Streams(2).child(0, 0).child("blind"))
+    observations = tiny_observations(defense=TopK(share=0.2))
+    blind = NAIVE(observations, Streams(2).child(0, 0).child("blind"))
     monkeypatch.setattr("seepage.attacks.adaptive.attack.LOST", -1.0)
-    for one, other in zip(attacked(ADAPTIVE, point.observations, Streams(2)), blind, strict=True):
+    for one, other in zip(attacked(ADAPTIVE, observations, Streams(2)), blind, strict=True):
         np.testing.assert_array_equal(one.rows, other.rows)
 
 
