@@ -1,6 +1,6 @@
 """What defences leave to be read by an attacker who is blind to them, and by one who knows their settings.
 
-    python benchmarks/advise.py --out FOLDER [--data ...] [--defenses ...] [--seeds 21 22] [--updates 4] [--store]
+    python benchmarks/advise.py --out FOLDER [--data ...] [--defenses ...] [--seeds 51 52] [--updates 4] [--store]
 
 TabLeak's net (100-100) before training, FedSGD, batches of 8, known labels, ranges and statistics. Naive is the attack
 ``fast``, adaptive the attack ``adaptive``, both with ``--steps`` of optimisation. A cell is one defence on one table:
@@ -65,7 +65,7 @@ class Effort:
     """How much is spent on a cell. All cells of a folder have the same."""
 
     batch_size: int = 8
-    seeds: tuple[int, ...] = (21, 22)
+    seeds: tuple[int, ...] = (51, 52)  # 7, 11, 21, 22, 31, 32 and 41 were looked at while the attack was made
     updates: int = 4
     steps: int = 200
 

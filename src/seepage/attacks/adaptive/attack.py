@@ -147,7 +147,7 @@ class Adaptive:
         found = draw(members, starts, heats, streams, sweeps=self.sweeps, progress=progress)
         claims = [answer(one, members[0].layout, marginals) for one in found]
         # Noise keeps chains moving; where errors are next to none they freeze in the first valley that they meet. Known
-        # statistics make that valley a likely one. Without them it was worse than the blind answer, by 4 points.
+        # statistics make that valley a likely one. Without them it was worse than the blind answer (clinic, top_k).
         stiff = not members[0].exchange.channel.noisy and members[0].space.shift is None
         astray = [stiff and one.unexplained > LOST for one in found]
         return [
