@@ -28,6 +28,7 @@ from seepage.defenses import (
     LabelSmoothing,
     LocalDP,
     Mixup,
+    Precode,
     Quantisation,
     RandomK,
     Rounding,
@@ -87,6 +88,7 @@ DEFENSES: dict[str, Defense] = {
     "sign": Quantisation(bits=1),
     "update_clipping": UpdateClipping(norm=0.01),
     "dp_fedavg": DPFedAvg(clip=0.1, noise=0.1),
+    "dp_fedavg_server": DPFedAvg(clip=0.001, noise=0.1, side="server"),
     "local_dp": LocalDP(epsilon=50.0, clip=0.1),
     "laplace": LocalDP(epsilon=50.0, clip=0.1, mechanism="laplace"),
     "random_k": RandomK(share=0.5),
@@ -95,6 +97,7 @@ DEFENSES: dict[str, Defense] = {
     "dithered": Rounding(step=1e-4, dither=True),
     "first_layer_withheld": FirstLayerWithheld(),
     "soteria": Soteria(),
+    "precode": Precode(size=4),
     "mixup": Mixup(),
     "label_smoothing": LabelSmoothing(),
 }

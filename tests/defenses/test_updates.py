@@ -185,6 +185,7 @@ def test_smoothed_labels_are_torchs_own(task: str) -> None:
         (lambda: DPFedAvg(clip=-1), "norm is -1"),
         (lambda: DPFedAvg(noise=-1), "multiplier is -1"),
         (lambda: DPFedAvg(delta=1), "Delta is 1"),
+        (lambda: DPFedAvg(side="sever"), "Did you mean 'server'"),
         (lambda: LocalDP(epsilon=0), "Epsilon is 0"),
         (lambda: LocalDP(mechanism="laplase"), "laplace"),
         (lambda: LocalDP(delta=0), "Delta is 0"),

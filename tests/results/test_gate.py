@@ -58,6 +58,31 @@ def test_what_was_not_shown_does_not_pass(cells: tuple[RowsResult, ...], why: st
     assert breach.weak
 
 
+def behind(defense: str, attack: str, **changes: Any) -> RowsResult:
+    return cell_of(attack=attack, **changes).model_copy(update={"defense": defense})
+
+
+@pytest.mark.parametrize(
+    ("others", "why"),
+    [
+        ((), "not tested: adaptive, the attack that knows it, was not run"),
+        (({"weaker": "chains=2, by default 8"},), "not tested: adaptive, the attack that knows it, was run with less"),
+        (({"outcome": "diverged"},), "not tested: adaptive, the attack that knows it, gave nothing to score"),
+        (({},), ""),
+        (({"outcome": "not_applicable"},), ""),
+    ],
+)
+def test_a_defence_that_was_attacked_blindly_does_not_pass(others: tuple[dict[str, Any], ...], why: str) -> None:
+    cells = [behind("top_k:0.1", "exact"), *(behind("top_k:0.1", "adaptive", **each) for each in others)]
+    found = [breach for breach in breaches(summary_of(*cells), LIMITS) if "not tested" in breach.what]
+    assert [why in breach.what for breach in found] == ([True] if why else [])
+    assert all(breach.weak for breach in found)
+
+
+def test_without_a_defence_there_is_none_to_know() -> None:
+    assert breaches(summary_of(behind("none", "exact")), LIMITS) == []
+
+
 def test_where_the_strongest_cannot_be_mounted_the_next_one_counts() -> None:
     cells = (cell_of(outcome="not_applicable"), cell_of(attack="fast"))
     assert breaches(summary_of(*cells), LIMITS) == []

@@ -15,6 +15,7 @@ from seepage.defenses.label_smoothing import LabelSmoothing
 from seepage.defenses.local_dp import LocalDP
 from seepage.defenses.message_noise import GradientNoise, IntermediateNoise
 from seepage.defenses.mixup import Mixup
+from seepage.defenses.precode import Precode
 from seepage.defenses.private_messages import PrivateMessages
 from seepage.defenses.quantisation import Quantisation
 from seepage.defenses.random_k import RandomK
@@ -44,6 +45,7 @@ __all__ = [
     "LabelSmoothing",
     "LocalDP",
     "Mixup",
+    "Precode",
     "Privacy",
     "PrivateMessages",
     "Quantisation",

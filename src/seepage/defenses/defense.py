@@ -46,12 +46,24 @@ class Defense(Protocol):
     numbers are not.
     """
 
+    def model(self, learner: Learner, seed: int) -> Learner:
+        """What everybody trains instead of this model; new weights are drawn with the seed."""
+        return learner
+
     def gradients(self, learner: Learner) -> Gradients | None:
         """How a client computes the gradient of a batch, at every local step; None for the plain one."""
         return None
 
     def protect(self, update: Parameters, random: torch.Generator) -> Parameters:
         """What is sent instead of the update; everything has a leading client axis."""
+        return update
+
+    def averaged(self, update: Parameters, clients: int, random: torch.Generator) -> Parameters:
+        """What the server averages instead of what it was sent, and has seen; everything has a leading client axis.
+
+        Args:
+            clients: whose updates are averaged, here and in other groups.
+        """
         return update
 
     def channel(self) -> Channel:

@@ -54,6 +54,11 @@ class Clients:
             updates.append(self._defense.protect(self._compute(parameters, x, y, self._random), self._random))
         return Round(groups, updates)
 
+    def averaged(self, sent: Round) -> Round:
+        """What the server averages instead of what they sent."""
+        count = sum(map(len, sent.groups))
+        return Round(sent.groups, [self._defense.averaged(update, count, self._random) for update in sent.updates])
+
 
 def simulate(
     protocol: FederatedProtocol,
@@ -67,10 +72,12 @@ def simulate(
 ) -> Trace:
     """Train until the exposure target and record the attacked rounds.
 
-    Attacked updates are those the clients sent, before the server averaged them: a defence has acted on them, and the
-    server has nothing better to average. Validation is measured at every attack point and once per exposure; the test
-    scores are those of the parameters with the lowest validation loss.
+    Attacked updates are those the clients sent, before the server averaged them and before a defence of the server's
+    own acted on them: the server has seen them. Validation is measured at every attack point and once per exposure;
+    the test scores are those of the parameters with the lowest validation loss.
     """
+    learner = defense.model(population.learner, streams.integer("defense", "model"))
+    population = replace(population, learner=learner)
     clock = protocol.clock(population.sizes)
     total = clock.rounds_until(protocol.exposure)
     attacked = attacked_rounds(protocol, clock, total, watched)
@@ -83,14 +90,12 @@ def simulate(
     clients = Clients(protocol, population, defense, seed=streams.integer("defense"))
     # A batch that is attacked again and again has random numbers of its own: being watched does not change training.
     again = Clients(protocol, population, defense, seed=streams.integer("defense", "fixed batch"))
-    parameters = population.learner.initial() | population.learner.buffers()
-    memory = protocol.server.fresh(apart(population.learner, parameters)[0])
+    parameters = learner.initial() | learner.buffers()
+    memory, best = protocol.server.fresh(apart(learner, parameters)[0]), _Best(population)
     first: Plans = {}
     points: list[AttackPoint] = []
-    best = _Best(population)
-    noise = scoped_randomness(streams.integer("dropout")) if population.learner.has_noise else nullcontext()
-    elements = population.clients * (population.learner.size + population.x.shape[1])
-    with torch.no_grad(), noise, fitting_threads(elements):
+    noise = scoped_randomness(streams.integer("dropout")) if learner.has_noise else nullcontext()
+    with torch.no_grad(), noise, fitting_threads(population.clients * (learner.size + population.x.shape[1])):
         for number in range(1, total + 1):
             plans = {client: next(workers[client]) for client in next(called)}
             for client, plan in plans.items():
@@ -110,7 +115,7 @@ def simulate(
                     point = show(Moment(name=name, round=number, exposures=seen), list(kept)[-many:])
                     points.append(replace(point, watched=many, trained=trained, validation=dict(scores)))
             weights = [plans[client].size for group in sent.groups for client in group]
-            parameters, memory = _next_model(protocol, population.learner, parameters, sent, weights, memory)
+            parameters, memory = _next_model(protocol, learner, parameters, clients.averaged(sent), weights, memory)
             if number in checked:
                 best.offer(parameters, Moment(name=FINAL, round=number, exposures=clock.exposures(number)))
             progress("training", number, total)

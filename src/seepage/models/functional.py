@@ -21,6 +21,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from seepage._core import InputError
 from seepage.models.batch_norm import momenta, seen_statistics, with_batch_statistics, with_stored_statistics
+from seepage.models.bottleneck import Bottleneck
 from seepage.models.entry import Way
 from seepage.models.one_by_one import Axes, one_by_one
 
@@ -125,8 +126,11 @@ class Learner:
 
     @property
     def has_noise(self) -> bool:
-        """Whether the client's forward pass differs from the attacker's (dropout)."""
-        return any(isinstance(layer, nn.Dropout) and layer.p > 0 for layer in self.module.modules())
+        """Whether the client's forward pass differs from the attacker's (dropout, a bottleneck that draws)."""
+        return any(
+            isinstance(layer, Bottleneck) or (isinstance(layer, nn.Dropout) and layer.p > 0)
+            for layer in self.module.modules()
+        )
 
     @property
     def noisy_module(self) -> nn.Module:

@@ -24,6 +24,7 @@ class Channel:
         signs: all that is left of a tensor is its signs.
         smoothing: share of every label that the clients' loss spreads over all classes.
         mixed: rows and labels are mixtures of two rows each.
+        drawn_layers: the model's last layers take in numbers that clients draw.
 
     Example:
         >>> Channel(noise=0.01).plain, Channel().plain
@@ -42,6 +43,7 @@ class Channel:
     signs: bool = False
     smoothing: float = 0.0
     mixed: bool = False
+    drawn_layers: bool = False
 
     @property
     def plain(self) -> bool:

@@ -6,6 +6,8 @@ from enum import Enum
 
 from seepage.results.interval import Interval
 
+ADAPTIVE = "adaptive"  # the attack on rows that knows the defence
+
 
 class Defended(Enum):
     """How a defence came out, for one adversary, one model and one batch size."""

@@ -63,6 +63,11 @@ class Result(Facts):
         return next((str(self.place[name]).partition(":")[0] for name in ATTACKERS if name in self.place), "")
 
     @property
+    def knowing(self) -> str:
+        """The attack that knows the defence of this choice, without which nothing can be said of it; empty if none."""
+        return ""
+
+    @property
     def guess(self) -> float:
         """What guessing gets, as a share: the rest is the most that can be read beyond it."""
         return 0.0

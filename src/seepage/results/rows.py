@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from seepage.results.cells import Coordinate, RowsCell, cell_of, coordinates
+from seepage.results.defended import ADAPTIVE
 from seepage.results.facts import ColumnFacts, Facts
 from seepage.results.row_numbers import BEYOND_GUESSING, RowNumbers, is_summarised, row_numbers
 from seepage.results.summary import Summary, show
@@ -34,6 +35,10 @@ class RowsResult(RowNumbers):
     def cell(self) -> RowsCell:
         """Its coordinates."""
         return cell_of(RowsCell, self)
+
+    @property
+    def knowing(self) -> str:
+        return "" if self.defense.partition(":")[0] == "none" else ADAPTIVE
 
 
 class Exposure(Facts):

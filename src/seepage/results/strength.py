@@ -1,7 +1,7 @@
 """Whether a choice was attacked as hard as it could be: a weak attack that reads nothing shows nothing.
 
 Which attacks are the strongest is counted by the study that made the cells (``Result.strongest``), not chosen by the
-user.
+user. Behind a defence the attack that knows it (``Result.knowing``) must have been run beside them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ def shortfall(cells: Sequence[Result]) -> str:
     Args:
         cells: every attack on one choice at one moment.
     """
+    return _of_strongest(cells) or _of_knowing(cells)
+
+
+def _of_strongest(cells: Sequence[Result]) -> str:
     ranks = cells[0].strongest
     if ranks is None:
         return "it is not known which attack is the strongest here (an unfinished run, or one of an earlier version)"
@@ -37,6 +41,22 @@ def shortfall(cells: Sequence[Result]) -> str:
         if any(cell.outcome != Outcome.NOT_APPLICABLE.code for cell in whole):
             return f"the strongest attack that applies, {name}, gave nothing to score"
     return ""
+
+
+def _of_knowing(cells: Sequence[Result]) -> str:
+    """What a defence hides from those who are blind to it is not what it hides."""
+    name = cells[0].knowing
+    tried = [cell for cell in cells if cell.attacker == name]
+    if not name or any(cell.measured and not cell.weaker for cell in tried):
+        return ""
+    said = f"the defence was not tested: {name}, the attack that knows it,"
+    if not tried:
+        return f"{said} was not run"
+    if weak := next((cell.weaker for cell in tried if cell.weaker), ""):
+        return f"{said} was run with less than it ships with ({weak})"
+    if all(cell.outcome == Outcome.NOT_APPLICABLE.code for cell in tried):
+        return ""
+    return f"{said} gave nothing to score"
 
 
 def asked_for(cells: Sequence[Result]) -> str:

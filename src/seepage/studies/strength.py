@@ -16,6 +16,6 @@ def with_strength(
     cell: R, ranks: Ranks, study: str, options: Mapping[str, str] | None = None, *, kind: str = "attack"
 ) -> R:
     """A cell that says which attacks are the strongest on its choice, and how its own was cut short."""
-    asked = any(cell.attacker in rank for rank in ranks)
+    asked = cell.attacker == cell.knowing or any(cell.attacker in rank for rank in ranks)
     less = weaker(kind, str(cell.place[kind]), study, options) if asked else ""
     return cell.model_copy(update={"strongest": ranks, "weaker": less})

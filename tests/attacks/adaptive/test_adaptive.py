@@ -12,6 +12,8 @@ import torch
 from seepage._core import InputError, Outcome, Streams
 from seepage.attacks import RowsAttack, attacked
 from seepage.attacks.adaptive import Adaptive
+from seepage.attacks.adaptive.attack import LOST
+from seepage.attacks.adaptive.posterior import draw
 from seepage.attacks.inversion import fast
 from seepage.attacks.inversion.objectives import Received
 from seepage.data import IID, Encoder, split
@@ -89,6 +91,35 @@ def test_without_a_defence_it_is_fast() -> None:
     plain = replace(NAIVE, restarts=3)(point.observations[:2], Streams(2).child(0, 0))
     for one, other in zip(claims, plain, strict=True):
         np.testing.assert_array_equal(one.rows, other.rows)
+
+
+def test_chains_that_explain_nothing_leave_the_answer_of_the_blind_attack(monkeypatch: pytest.MonkeyPatch) -> None:
+    observations = tiny_observations(defense=TopK(share=0.2))
+    blind = NAIVE(observations, Streams(2).child(0, 0).child("blind"))
+    monkeypatch.setattr("seepage.attacks.adaptive.attack.LOST", -1.0)
+    for one, other in zip(attacked(ADAPTIVE, observations, Streams(2)), blind, strict=True):
+        np.testing.assert_array_equal(one.rows, other.rows)
+
+
+def test_noise_is_explained_by_the_true_rows_and_what_no_rows_send_is_not() -> None:
+    point, _ = attack_point(GaussianNoise(deviation=0.02))
+    observation, truth = point.observations[0], point.truths[0]
+    true = truth.encoder.encode(truth.rows, truth.statistics)[None].astype(np.float32)
+    labels = torch.from_numpy(truth.rows.target)
+    huge = replace(observation, update={name: 100 * value for name, value in observation.update.items()})
+    sent, never = (
+        draw([each], [(true, labels)], [0.0], Streams(1), sweeps=4)[0].unexplained for each in (observation, huge)
+    )
+    assert sent < LOST < never
+
+
+def test_of_mixed_rows_the_answer_that_comes_nearer_to_the_update_is_kept() -> None:
+    point, _ = attack_point(Mixup())
+    blind = NAIVE(point.observations, Streams(2).child(0, 0).child("blind"))
+    for one, other in zip(attacked(ADAPTIVE, point.observations, Streams(2)), blind, strict=True):
+        assert one.loss is not None
+        assert other.loss is not None
+        assert one.loss <= other.loss
 
 
 LOCAL = ("gaussian_noise", "laplace", "random_k", "sign", "label_smoothing", "mixup")  # one for each way to answer

@@ -31,12 +31,14 @@ class Drawn:
         numbers: (draws, chains, rows, numeric).
         energy: (chains,) mean misfit and unlikelihood of the draws.
         labels: (chains, rows, classes) probabilities of labels, where they are drawn.
+        unexplained: share of the update's length that the best chain leaves, beyond what chance leaves.
     """
 
     chances: np.ndarray
     numbers: np.ndarray
     energy: np.ndarray
     labels: np.ndarray | None
+    unexplained: float
 
 
 def draw(
@@ -65,7 +67,7 @@ def draw(
     with torch.no_grad():
         state = Chains(target, chains, rows.clone(), labels.clone(), random)
         heat = _heat(state.settle(), target, torch.tensor(heats).repeat(len(observations)))[:, None]
-        found, energy, numbers = torch.zeros_like(rows), torch.zeros(len(rows)), []
+        found, energy, left, numbers = torch.zeros_like(rows), torch.zeros(len(rows)), torch.zeros(len(rows)), []
         told = torch.zeros(len(rows), rows.shape[1], target.classes) if target.classes else None
         for number in range(sweeps):
             counts = number >= sweeps // 2
@@ -73,17 +75,20 @@ def draw(
             misfit = state.settle()
             if counts:
                 energy += misfit - state.likelihood()
+                left += misfit
                 numbers.append(state.rows[..., : first.layout.numeric].clone())
             progress("drawing", number + 1, sweeps)
     many = len(numbers)
+    unexplained = _unexplained(target, (left / many).view(-1, chains).amin(1))
     return [
         Drawn(
             (found[part] / many).numpy(),
             torch.stack(numbers)[:, part].numpy(),
             (energy[part] / many).numpy(),
             None if told is None else (told[part] / sweeps).numpy(),
+            float(unexplained[place]),
         )
-        for part in (slice(place * chains, (place + 1) * chains) for place in range(len(observations)))
+        for place, part in enumerate(slice(begin, begin + chains) for begin in range(0, len(rows), chains))
     ]
 
 
@@ -92,6 +97,15 @@ def _heat(misfit: Tensor, target: Target, shares: Tensor) -> Tensor:
     entries = sum(each[0].numel() for each in target.update)
     cells = target.rows * (target.layout.numeric + len(target.layout.sizes))
     return (shares * (misfit - entries / 2) / cells).clamp(min=1.0)
+
+
+def _unexplained(target: Target, misfit: Tensor) -> Tensor:
+    """(observations,) by how much misfits are above those of the true rows, as a share of the update's length."""
+    entries, length = torch.zeros_like(misfit), torch.zeros_like(misfit)
+    for update, precision in zip(target.update, target.precision, strict=True):
+        entries += (precision > 0).expand_as(update).sum((1, 2))
+        length += (update.square() * precision).sum((1, 2)) / 2
+    return ((misfit - entries / 2).clamp(min=0) / length.clamp(min=1e-30)).sqrt()
 
 
 def _target(observations: Sequence[Observation]) -> Target:

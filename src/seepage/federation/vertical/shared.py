@@ -101,7 +101,9 @@ class SharedLayers:
                 told = _moments(learner, parameters, x[rows[number]]) if self.moments else None
                 yield VerticalUpdate(rows[number], sent, parameters, told)
                 if self.rate:
-                    parameters = self._step(parameters, sent, moments, begin + number + 1)
+                    used = defense.averaged({name: value[None] for name, value in sent.items()}, 1, noise)
+                    slope = {name: value[0] for name, value in used.items()}
+                    parameters = self._step(parameters, slope, moments, begin + number + 1)
                 if watch is not None:
                     watch(begin + number + 1, parameters)
 

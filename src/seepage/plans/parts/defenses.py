@@ -20,6 +20,7 @@ from seepage.defenses import (
     LabelSmoothing,
     LocalDP,
     Mixup,
+    Precode,
     PrivateMessages,
     Quantisation,
     RandomK,
@@ -90,7 +91,8 @@ DEFENSES = (
         name="dp_fedavg",
         make=DPFedAvg,
         works_on=_UPDATES,
-        about="The whole update is clipped and noise is added before it is sent; states epsilon of a whole client.",
+        about="The whole update is clipped and gets noise before it is sent (which states epsilon of a client) or "
+        "in the server (side=server), from which that hides nothing.",
         paper=_MCMAHAN,
         main="noise",
     ),
@@ -139,6 +141,14 @@ DEFENSES = (
         about="The last layer's gradient is pruned at this share of the representation, that which tells most.",
         paper="Sun et al., Soteria, CVPR 2021",
         main="share",
+    ),
+    Part(
+        name="precode",
+        make=Precode,
+        works_on=("rows",),
+        about="All train a model with a variational bottleneck of this size, in which clients draw; no guarantee.",
+        paper="Scheliga et al., PRECODE, WACV 2022",
+        main="size",
     ),
     Part(
         name="mixup",

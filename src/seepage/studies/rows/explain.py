@@ -48,10 +48,10 @@ def explain(
             continue
         encoder, learner = model_of(source, settings, model, seed=0)
         for defense, batch_size in chosen:
-            registry.make("defence", defense, "rows")
+            trained = registry.make("defence", defense, "rows").model(learner, seed=0)
             rows = seen.get((model, defense, batch_size)) or _rows(source, settings, batch_size)
             setup = Setup(
-                learner=learner,
+                learner=trained,
                 layout=encoder.layout,
                 rows=rows,
                 steps=rows // batch_size * settings.local_epochs if settings.protocol == "fedavg" else 1,

@@ -131,7 +131,7 @@ def model_of(source: Source, settings: RowsSettings, model: str, seed: int) -> t
 def check_defense(source: Source, settings: RowsSettings, model: str, defense: str) -> None:
     """A sentence if a defence cannot be, or not beside this model."""
     made = registry.make("defence", defense, "rows")
-    made.gradients(model_of(source, settings, model, seed=0)[1])
+    made.gradients(made.model(model_of(source, settings, model, seed=0)[1], seed=0))
 
 
 def train(
