@@ -9,11 +9,12 @@ import pytest
 from seepage import InputError
 from seepage.advice import words
 from seepage.advice.board import Board
+from seepage.advice.checks import check_guessing
 from seepage.advice.limits import Limits, Verdict
 from seepage.advice.measured import Finding, Leak
-from seepage.advice.search import check_guessing, search
+from seepage.advice.search import search
 from seepage.advice.space import Candidate, candidates
-from seepage.advice.stages import CONFIRM, LONGER, SCREEN, TRAIN, Stage
+from seepage.advice.stages import ARSENAL, CONFIRM, LONGER, PRESS, SCREEN, TRAIN, Stage
 from seepage.results.interval import Interval
 
 Truth = Callable[[Candidate], tuple[float, float, float]]  # share of rows read, cells gained, score
@@ -42,7 +43,7 @@ class Made:
             exact=Interval(read, max(read - 0.05, 0), min(read + 0.05, 1)),
             gain=Interval(gain, gain - 0.01, gain + 0.01),
         )  # fmt: skip
-        trainings = range(stage.federations) if stage.trained else ()
+        trainings = range(int(stage.federations)) if stage.trained else ()
         scores = {(stage.place, number): score + number / 10_000 for number in trainings}
         return Finding(candidate=candidate, stage=stage.name, leak=leak, scores=scores, only_worth=only_worth)
 
@@ -65,7 +66,7 @@ def test_a_strength_between_two_is_found_and_confirmed() -> None:
     assert found.recommended == Candidate(defense="gaussian_noise:0.03")
     assert found.confirmed
     assert board.courses[found.recommended].stage == CONFIRM.name
-    said = "\n".join(words.answer(board, found, "binary", 60, 5))
+    said = "\n".join(words.answer(board, found, "binary", 5))
     assert "Recommended: gaussian_noise:0.03, batch size 8." in said
     assert "Promises: nothing" in said
 
@@ -75,13 +76,43 @@ def test_only_what_breaks_a_limit_beyond_doubt_is_dropped() -> None:
     board, _ = found_by(made, Limits(max_loss=0.02))
     trained = {candidate for stage, candidate in made.asked if stage == TRAIN.name}
     for candidate in candidates({"batch-size": 8})[1:]:
-        assert (candidate in trained) == (board.safety(candidate) is not Verdict.BROKEN)
+        leaks = board.leaks_stronger(candidate) or board.safety(candidate) is Verdict.BROKEN
+        assert (candidate in trained) == (not leaks)
+
+
+def test_what_leaked_when_it_was_stronger_is_not_attacked_again_and_that_is_told() -> None:
+    made = Made(noise_hides)
+    board, found = found_by(made, Limits(max_loss=0.02))
+    assert Candidate(defense="rounding:0.001") in found.implied  # 0.01 leaked
+    assert not any(candidate in found.implied for _, candidate in made.asked)
+    assert "because the same defence leaked too much when it was stronger" in "\n".join(
+        words.limits_of_advice(board, found, {})
+    )
+
+
+def test_an_attack_at_full_length_takes_a_defence_back_that_looked_safe() -> None:
+    class SeenThrough(Made):
+        def finding(self, stage: Stage, candidate: Candidate, only_worth: bool) -> Finding:
+            if stage is PRESS and candidate.family == "random_k":
+                return Made(lambda each: (0.0, 0.3, 0.85)).finding(stage, candidate, only_worth)
+            return super().finding(stage, candidate, only_worth)
+
+    def two_hide(each: Candidate) -> tuple[float, float, float]:
+        hides = {"random_k": 0.85, "gaussian_noise": 0.84}
+        return (0.0, 0.0, hides[each.family]) if each.family in hides else (1.0, 0.4, 0.85)
+
+    made = SeenThrough(two_hide)
+    board, found = found_by(made, Limits(max_loss=0.02))
+    assert found.recommended is not None
+    assert found.recommended.family == "gaussian_noise"
+    assert board.safety(Candidate(defense="random_k:0.01")) is Verdict.BROKEN
+    assert not [each for stage, each in made.asked if stage == ARSENAL.name and each.family == "random_k"]
 
 
 def test_nothing_meets_the_limits() -> None:
     board, found = found_by(Made(lambda each: (1.0, 0.4, 0.8)), Limits())
     assert found.recommended is None
-    said = "\n".join(words.answer(board, found, "binary", 0, 5))
+    said = "\n".join(words.answer(board, found, "binary", 5))
     assert "No tested setting meets these limits.\nNearest: no defence, batch size 8" in said
 
 
@@ -90,7 +121,7 @@ def test_a_setting_that_strong_attacks_break_is_not_recommended() -> None:
         def finding(self, stage: Stage, candidate: Candidate, only_worth: bool) -> Finding:
             found = super().finding(stage, candidate, only_worth)
             broken = Made(lambda each: (0.5, 0.3, 0.85)).finding(stage, candidate, only_worth)
-            return broken if stage is CONFIRM and candidate.family == "gaussian_noise" else found
+            return broken if stage is ARSENAL and candidate.family == "gaussian_noise" else found
 
     def two_hide(each: Candidate) -> tuple[float, float, float]:
         return (0.0, 0.0, 0.84) if each.defense in ("gaussian_noise:0.1", "top_k:0.01") else (1.0, 0.4, 0.85)
@@ -101,10 +132,10 @@ def test_a_setting_that_strong_attacks_break_is_not_recommended() -> None:
 
 
 def test_without_time_to_confirm_it_is_said() -> None:
-    board, found = found_by(Made(noise_hides, CONFIRM, 0), Limits(max_loss=0.02))
+    board, found = found_by(Made(noise_hides, ARSENAL, 0), Limits(max_loss=0.02))
     assert found.recommended == Candidate(defense="gaussian_noise:0.03")
     assert not found.confirmed
-    assert "NOT CONFIRMED" in "\n".join(words.answer(board, found, "binary", 0, 5))
+    assert "NOT CONFIRMED" in "\n".join(words.answer(board, found, "binary", 5))
 
 
 def test_what_was_not_looked_at_is_not_called_unsafe() -> None:
@@ -141,7 +172,7 @@ def test_the_next_one_is_confirmed_where_there_is_no_time_for_the_best() -> None
         def __call__(
             self, stage: Stage, every: Sequence[Candidate], only_worth: Candidate | None = None
         ) -> dict[Candidate, Finding] | None:
-            dear = stage is CONFIRM and every[0].family == "gaussian_noise"
+            dear = stage is ARSENAL and every[0].family == "gaussian_noise"
             return None if dear else super().__call__(stage, every, only_worth)
 
     def two_hide(each: Candidate) -> tuple[float, float, float]:

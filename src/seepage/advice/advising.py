@@ -16,7 +16,7 @@ from seepage.advice.laboratory import SEEDS, Laboratory
 from seepage.advice.limits import Limits
 from seepage.advice.search import Found, search
 from seepage.advice.space import Candidate, candidates, reference
-from seepage.advice.stages import CONFIRM, SCREEN
+from seepage.advice.stages import CONFIRM, CONFIRMING
 from seepage.advice.state import open_state
 from seepage.data.source import Source
 from seepage.report import write_report
@@ -137,7 +137,7 @@ def _write(laboratory: Laboratory, board: Board, found: Found, impossible: Mappi
         found=found,
         board=board,
         chosen=chosen,
-        answer=words.answer(board, found, laboratory.task, laboratory.confirmed_trials, laboratory.state.exposure),
+        answer=words.answer(board, found, laboratory.task, laboratory.state.exposure),
         limits=words.limits_of_advice(board, found, impossible),
         headings=headings,
         rows=rows,
@@ -149,7 +149,7 @@ def _write(laboratory: Laboratory, board: Board, found: Found, impossible: Mappi
     if plan:
         write_atomically(folder / "plan.toml", plan)
     for chunk in laboratory.state.chunks:
-        if chunk.stage == CONFIRM.name and (folder / chunk.folder / "summary.json").exists():
+        if chunk.stage in CONFIRMING and (folder / chunk.folder / "summary.json").exists():
             write_report(Run.open(folder / chunk.folder))
     return advice
 
@@ -164,7 +164,7 @@ def _plan_of(laboratory: Laboratory, chosen: Candidate) -> str:
         "trials": laboratory.trials(CONFIRM),
         "clients": laboratory.clients,
         "exposure": laboratory.state.exposure,
-        "seed": laboratory.seed + SEEDS * (CONFIRM.place + 1 - SCREEN.place),
+        "seed": laboratory.seed + SEEDS * (CONFIRM.place + 1),
     }
     return lines.plan_text(values)
 

@@ -1,7 +1,7 @@
 """The defences among which advice is sought, each with strengths from weak to strong.
 
-All that the study of rows can train with. Left out are those of other studies (``gradient_clipping`` and others of vertical
-training, ``epochs`` and others of property inference), which do nothing to a client's update of rows.
+All that the study of rows can train with. Those of other studies (``gradient_clipping`` and others of vertical
+training, ``epochs`` and others of property inference) do nothing to a client's update, so they are left out.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def _in_nvflare(candidate: Candidate) -> list[str]:
         return []
     if candidate.family == "dp_sgd":
         return ["# The training script trains with Opacus: see the lines for it."]
-    if candidate.family == "top_k":
+    if candidate.family == "top_k" and candidate.strength is not None:
         return [
             "from nvflare.app_common.filters.percentile_privacy import PercentilePrivacy",
             "",

@@ -11,10 +11,12 @@ from scipy.special import stdtrit
 from seepage._core import Outcome
 from seepage.advice.limits import SCORES, unseen
 from seepage.advice.space import Candidate
+from seepage.advice.stages import STAGES
 from seepage.results.interval import Interval, bootstrap
 from seepage.results.rows import RowsResult, RowsSummary
 
 FEW = 5  # values from which on resampling is trusted
+UNTRAINED = tuple(stage.name for stage in STAGES if not stage.trained)
 Scores = Mapping[tuple[int, int], float]  # by seed and training
 
 
@@ -58,6 +60,11 @@ class Finding:
     scores: Scores
     epsilon: float | None = None
     only_worth: bool = False
+
+    @property
+    def scored(self) -> bool:
+        """Whether models were trained, so that they could be scored."""
+        return self.stage not in UNTRAINED
 
 
 def read_findings(

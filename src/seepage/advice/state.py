@@ -15,6 +15,22 @@ from seepage.advice.space import Candidate
 STATE = "search.json"
 
 
+class Rate(BaseModel):
+    """What an attack took for one update of a setting of a run.
+
+    Args:
+        place: of the setting in the run.
+        updates: that were attacked.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    place: int
+    attack: str
+    seconds: float
+    updates: int
+
+
 class Chunk(BaseModel):
     """Some settings that one run measured.
 
@@ -22,6 +38,8 @@ class Chunk(BaseModel):
         folder: of the run, below the search's.
         trials: attacked updates of each setting.
         seconds: that it took; None while it is not finished.
+        spent: seconds of sessions that ended before it did.
+        rates: what its attacks took.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -32,6 +50,8 @@ class Chunk(BaseModel):
     only_worth: dict[str, Any] | None = None
     trials: int
     seconds: float | None = None
+    spent: float = 0.0
+    rates: list[Rate] = []
 
 
 class State(BaseModel):
@@ -48,7 +68,7 @@ class State(BaseModel):
     @property
     def used(self) -> float:
         """Seconds, in all sessions."""
-        return sum(chunk.seconds or 0.0 for chunk in self.chunks)
+        return sum(chunk.seconds or chunk.spent for chunk in self.chunks)
 
     def find(self, stage: str, candidates: list[Candidate]) -> Chunk | None:
         """The run that measured these settings together; of several the last, which attacked most."""

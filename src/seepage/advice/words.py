@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from seepage.advice.board import Board
+from seepage.advice.families import FAMILIES
 from seepage.advice.frontier import dominated_by
 from seepage.advice.limits import SCORES, Limits, Verdict
 from seepage.advice.measured import Leak
 from seepage.advice.search import Found
-from seepage.advice.space import AXES, FAMILIES, Candidate
-from seepage.advice.stages import CONFIRM
+from seepage.advice.space import AXES, Candidate
+from seepage.advice.stages import CONFIRMING
 from seepage.results.interval import Interval
 
 THREAT = (
@@ -21,11 +22,10 @@ HEADINGS = ("", "setting", "rows exact", "cells gained", "utility", "loss", "lim
 SHOWN = 6  # settings that are listed by name
 
 
-def answer(board: Board, found: Found, task: str, confirm_trials: int, exposure: float) -> list[str]:
+def answer(board: Board, found: Found, task: str, exposure: float) -> list[str]:
     """The answer, a paragraph each.
 
     Args:
-        confirm_trials: updates that confirmed the setting.
         exposure: passes over the rows that models were trained for.
     """
     score = SCORES[task][1]
@@ -34,7 +34,7 @@ def answer(board: Board, found: Found, task: str, confirm_trials: int, exposure:
         lines += _nothing(board, found, score)
     else:
         lines += _recommended(board, found, found.recommended, score)
-        lines += _strength(board, found, confirm_trials)
+        lines += _strength(board, found, found.recommended)
         lines += _next_best(board, found, score)
     passes = "1 pass" if exposure == 1 else f"{exposure:g} passes"
     trained = f"Models were trained for {passes} over the rows (--exposure); longer training may change costs."
@@ -60,6 +60,10 @@ def limits_of_advice(board: Board, found: Found, impossible: Mapping[Candidate, 
         lines.append(f"Could not be measured, because attacks failed, so nothing is known: {_listed(unknown)}.")
     if found.untested:
         lines.append(f"Not tested for want of time: {_listed(found.untested)}. A larger --budget goes on from here.")
+    if found.implied:
+        lines.append(
+            f"Not attacked, because the same defence leaked too much when it was stronger: {_listed(found.implied)}."
+        )
     if impossible:
         lines.append(f"Not possible on this table: {_listed(list(impossible))}. {next(iter(impossible.values()))}")
     lines.append(
@@ -170,9 +174,10 @@ def _read(leak: Leak) -> str:
     )
 
 
-def _strength(board: Board, found: Found, trials: int) -> list[str]:
+def _strength(board: Board, found: Found, chosen: Candidate) -> list[str]:
     if found.confirmed:
-        return [f"Confirmed with every attack at full length, fresh seeds and {trials} updates."]
+        many = board.courses[chosen].confirmed_by
+        return [f"Confirmed with every attack at full length, fresh seeds and {many} updates."]
     return [
         "There was no time for all attacks at full length, and stronger attacks can read more: do not rely on it yet. "
         "Run the same command with a larger --budget; it goes on from here."
@@ -184,7 +189,7 @@ def _next_best(board: Board, found: Found, score: str) -> list[str]:
         return ["Next best: no other setting that was followed held the limits."]
     said = []
     for each in found.next_best:
-        last = "" if board.courses[each].stage == CONFIRM.name else ", not confirmed"
+        last = "" if board.courses[each].stage in CONFIRMING else ", not confirmed"
         said.append(f"{each.name} ({score} {number(board.worth(each))}{last})")
     return [f"Next best: {'; '.join(said)}."]
 
