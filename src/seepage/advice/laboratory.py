@@ -27,7 +27,7 @@ from seepage.studies.study import Opened
 EXPOSURES = (25.0, 10.0, 5.0, 2.0, 1.0)  # passes over the rows that a search may train for
 TRAININGS = 40  # that a search makes, about: the longest exposure is taken with which they take a third of the time
 # Shares of the updates that confirm a setting, where time is short.
-SMALLER = {ARSENAL.name: (1.0, 0.5), CONFIRM.name: (1.0, 2 / 3, 0.5, 1 / 3, 1 / 6)}
+SMALLER = {ARSENAL.name: (1.0, 0.5, 0.3), CONFIRM.name: (1.0, 2 / 3, 0.5, 1 / 3, 1 / 6)}
 KEPT = 0.5  # of the budget is kept for confirming, at most
 ROOM = 8  # times what any answer takes is a budget in which a search can look around
 SEEDS = 1000  # between the seeds of two stages

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scipy.special import stdtrit
 
@@ -119,8 +119,9 @@ def read_leak(cells: Sequence[RowsResult]) -> Leak | None:
 
 
 def worth(scores: Scores) -> Interval | None:
-    """The score of a setting's models, over trainings."""
-    return _over_trainings(list(scores.values()))
+    """The score of a setting's models, over trainings. None of our scores is above 1."""
+    found = _over_trainings(list(scores.values()))
+    return found and replace(found, high=None if found.high is None else min(found.high, 1.0))
 
 
 def lost(scores: Scores, plain: Scores) -> Interval | None:

@@ -57,7 +57,7 @@ SCREEN = Stage(
     until=0.25,
     trained=False,
 )
-TRAIN = Stage(name="train", plain=(_ALGEBRA,), defended=(_QUICK,), federations=2, until=0.5)
+TRAIN = Stage(name="train", plain=(_ALGEBRA,), defended=(_QUICK,), federations=3, until=0.5)
 # A defence that the attacker sees through is seen through on few updates: not one is trained for that.
 PRESS = Stage(name="press", plain=("fast",), defended=(_KNOWING,), federations=0.5, until=0.7, trained=False)
 LONGER = Stage(name="longer", plain=(LEAST,), defended=(LEAST,), federations=3, until=0.78, judged=False)

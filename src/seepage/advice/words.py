@@ -18,7 +18,9 @@ THREAT = (
     "The attacker: an honest server that sees one update of a client and knows the model, the labels and the defence "
     "with its strength, but not its random numbers."
 )
-HEADINGS = ("", "setting", "rows exact", "cells gained", "utility", "loss", "limits", "frontier")
+HEADINGS = ("", "setting", "rows exact", "cells gained", "utility", "loss", "attacks", "limits", "frontier")
+DEPTHS = {"screen": "quick", "train": "quick", "press": "full length", "arsenal": "all", "confirm": "all"}
+LARGE = 20.0  # an epsilon from which on next to nothing is promised
 SHOWN = 6  # settings that are listed by name
 
 
@@ -90,6 +92,7 @@ def table(board: Board) -> tuple[list[str], list[list[str]]]:
                 share(point.gain),
                 number(point.utility),
                 number(board.loss(candidate)),
+                DEPTHS[board.courses[candidate].stage],
                 _met(board, candidate),
                 f"no, {min(numbers[name] for name in beaten)} is better" if beaten else "yes",
             ]
@@ -142,12 +145,16 @@ def _recommended(board: Board, found: Found, chosen: Candidate, score: str) -> l
             cost += " The interval reaches beyond your limit, so more trainings could show that it costs too much."
     heading = "Recommended" if found.confirmed else "Best so far, but NOT CONFIRMED"
     lines = [f"{heading}: {chosen.name}.", cost, _read(leak)]
-    epsilon = board.courses[chosen].epsilon
-    if epsilon is not None:
-        lines.append(f"Promises: epsilon {epsilon:.3g} at delta 1e-5 for the worst client, by Opacus' accountant.")
-    elif not chosen.plain:
-        lines.append("Promises: nothing. This defence has no guarantee; only attacks speak for it.")
-    return lines
+    return [*lines, _promise(chosen, board.courses[chosen].epsilon)]
+
+
+def _promise(chosen: Candidate, epsilon: float | None) -> str:
+    if epsilon is None:
+        why = "This defence has no guarantee" if not chosen.plain else "There is no defence"
+        return f"Promises: nothing. {why}; only attacks speak for it."
+    whose = "one row" if chosen.family == "dp_sgd" else "all its rows together"
+    little = " An epsilon so large promises next to nothing: only attacks speak for it." if epsilon > LARGE else ""
+    return f"Promises: epsilon {epsilon:,.3g} at delta 1e-5 for {whose} of the worst client.{little}"
 
 
 def _loss(loss: Interval | None) -> str:
@@ -167,7 +174,9 @@ def _read(leak: Leak) -> str:
         if not leak.rows_exact
         else f" (up to {high:.1%})"
     )
-    knowing = "" if any(each.startswith("adaptive") for each in leak.attacks) else "; not yet one made for a defence"
+    knowing = (
+        "" if any(each.startswith("adaptive") for each in leak.attacks) else "; not yet the one for defences"
+    )
     return (
         f"Read under it: {leak.rows_exact} of {leak.rows:,} rows exactly{few}; beyond guessing {beyond} (up to "
         f"{max(gain, 0.0):.1%}). Attacks: {', '.join(_short(each) for each in leak.attacks)}{knowing}."

@@ -140,10 +140,10 @@ def show(advice: Advice, folder: Path) -> None:
         say(line)
     say("\nLeakage against utility, means with 95 % intervals; the best first.")
     say("Rows exact: rows read back whole. Cells gained: cells read beyond what guessing gets.")
-    say("Frontier: no other setting is better beyond doubt.")
+    say("Attacks: quick ones, one at full length, or all. Frontier: no other setting is better beyond doubt.")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in advice.headings:
-        table.add_column(heading)
+        table.add_column(heading, overflow="fold")
     for row in advice.rows:
         table.add_row(*row)
     console.print(table)
