@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from seepage.advice.advising import Question, advise
+from seepage.advice.advising import Question, answered
 from seepage.advice.board import Board
 from seepage.advice.laboratory import SEEDS
 from seepage.advice.limits import Limits, Verdict
@@ -97,7 +97,7 @@ def compared(asked: argparse.Namespace, keep: dict[str, Any]) -> dict[str, Any]:
     every = candidates(keep)
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
-        found = advise(question, Path(folder) / "search").found
+        found = answered(question, Path(folder) / "search").found
         searched = time.perf_counter() - begun
     begun = time.perf_counter()
     best, _ = grid(asked, every, 60 * MORE * asked.minutes)

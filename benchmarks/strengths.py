@@ -1,8 +1,8 @@
 """Whether Optuna's samplers find a strength better than halving, with the few measurements that a search can make.
 
 A made-up defence: cells gained fall with the logarithm of its strength and are measured with noise, the loss of the
-model grows. Wanted is the least loss with a gain within the limit. Both ends are known to begin with: the weak one leaks,
-the strong one holds. Then so many measurements are made, and the best one that held is chosen.
+model grows. Wanted is the least loss with a gain within the limit. Both ends are known to begin with: the weak one
+leaks, the strong one holds. Then so many measurements are made, and the best one that held is chosen.
 
     python benchmarks/strengths.py [--repeats 200] --json       (needs `pip install optuna`)
 

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from seepage._core import InputError
-from seepage.cli.advise import seconds_of
+from seepage.advice.clock import seconds_of
 from seepage.cli.main import app
 from seepage.runs import make_plan, read_plan
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
 
-from seepage._core import Progress
+from seepage._core import InputError, Progress
+
+SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class OutOfTime(BaseException):
@@ -46,3 +49,16 @@ class Clock:
                 raise OutOfTime
 
         return told
+
+
+def seconds_of(text: str) -> float:
+    """A time such as ``90s``, ``30m`` or ``1.5h`` in seconds.
+
+    Example:
+        >>> seconds_of("1.5h")
+        5400.0
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh])", text.strip())
+    if not match or float(match[1]) == 0:
+        raise InputError(f"--budget {text!r} is not a time: a number above 0 and s, m or h, such as 30m.")
+    return float(match[1]) * SECONDS[match[2]]

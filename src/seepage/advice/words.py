@@ -174,9 +174,7 @@ def _read(leak: Leak) -> str:
         if not leak.rows_exact
         else f" (up to {high:.1%})"
     )
-    knowing = (
-        "" if any(each.startswith("adaptive") for each in leak.attacks) else "; not yet the one for defences"
-    )
+    knowing = "" if any(each.startswith("adaptive") for each in leak.attacks) else "; not yet the one for defences"
     return (
         f"Read under it: {leak.rows_exact} of {leak.rows:,} rows exactly{few}; beyond guessing {beyond} (up to "
         f"{max(gain, 0.0):.1%}). Attacks: {', '.join(_short(each) for each in leak.attacks)}{knowing}."

@@ -1,0 +1,73 @@
+"""The answer as the page that the report room draws."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from seepage.advice.board import Board
+from seepage.advice.limits import SCORES
+from seepage.advice.words import number, share
+from seepage.report.advice_page import AdvicePage
+from seepage.report.frontier_picture import Dot, Limit
+
+if TYPE_CHECKING:
+    from seepage.advice.advising import Advice
+
+_NUMBER, _NAME, _FRONTIER = 0, 1, -1  # columns of the table
+
+
+def page_of(advice: Advice, task: str, table: str) -> AdvicePage:
+    """What the page shows."""
+    score = SCORES[task][1]
+    return AdvicePage(
+        table=table,
+        headline=_headline(advice),
+        confirmed=advice.found.confirmed,
+        answer=tuple(advice.answer),
+        limits=tuple(advice.limits),
+        headings=tuple(advice.headings),
+        rows=tuple(map(tuple, advice.rows)),
+        dots=_dots(advice, score),
+        allowed=_allowed(advice.board, score),
+        score=score,
+        frameworks=advice.frameworks,
+        plan=advice.plan,
+    )
+
+
+def _headline(advice: Advice) -> str:
+    if advice.found.recommended is None:
+        return "No tested setting meets these limits."
+    kind = "Recommended" if advice.found.confirmed else "Best so far, not confirmed"
+    return f"{kind}: {advice.found.recommended.name}."
+
+
+def _dots(advice: Advice, score: str) -> tuple[Dot, ...]:
+    points = {point.name: point for point in advice.board.points()}
+    chosen = advice.chosen.name if advice.chosen else ""
+    dots = []
+    for row in advice.rows:
+        point = points[row[_NAME]]
+        dots.append(
+            Dot(
+                number=row[_NUMBER],
+                name=point.name,
+                told=f"{share(point.gain)} of cells gained, {share(point.exact)} of rows exact, {score} "
+                f"{number(point.utility)}",
+                leak=point.gain,
+                utility=point.utility,
+                best=row[_FRONTIER] == "yes",
+                chosen=point.name == chosen,
+            )
+        )
+    return tuple(dots)
+
+
+def _allowed(board: Board, score: str) -> tuple[Limit, ...]:
+    limits, plain = board.limits, board.worth(board.plain)
+    found = [Limit("leak", limits.gain, f"at most {limits.gain:.1%}")]
+    if limits.min_auc is not None:
+        found.append(Limit("utility", limits.min_auc, f"{score} at least {limits.min_auc:g}"))
+    elif plain is not None and limits.max_loss is not None:
+        found.append(Limit("utility", plain.mean - limits.max_loss, f"at most {limits.max_loss:g} lost"))
+    return tuple(found)
