@@ -142,7 +142,7 @@ def test_what_was_not_looked_at_is_not_called_unsafe() -> None:
     board, found = found_by(Made(noise_hides, SCREEN, 6), Limits(max_loss=0.02))
     assert found.untested
     told = "\n".join(words.limits_of_advice(board, found, {}))
-    assert "Not tested for want of time" in told
+    assert "Not tested, for want of time" in told
 
 
 def test_what_cannot_be_told_apart_is_looked_at_longer() -> None:

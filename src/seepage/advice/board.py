@@ -107,7 +107,8 @@ class Board:
 
     def pressed(self, candidate: Candidate) -> bool:
         """Whether attacks at full length were run on it."""
-        return any(finding.stage == PRESS.name for finding in self.courses[candidate].findings)
+        deep = (PRESS.name, *CONFIRMING)
+        return any(finding.stage in deep for finding in self.courses[candidate].findings)
 
     def leaks_stronger(self, candidate: Candidate) -> bool:
         """Whether the same defence leaked too much when it was stronger."""
@@ -133,6 +134,15 @@ class Board:
         """Of all that have one."""
         return [point for each in self.courses if (point := self.point(each))]
 
+    def ranked(self) -> list[Candidate]:
+        """All whose leak and worth are known, the best first."""
+        return sorted((each for each in self.courses if self.point(each)), key=self.rank)
+
+    def label(self, candidate: Candidate) -> str:
+        """Its name, without a batch size that is everybody's."""
+        alike = len({each.batch_size for each in self.courses}) == 1
+        return candidate.name.replace(f", batch size {candidate.batch_size}", "") if alike else candidate.name
+
     def alive(self, every: Sequence[Candidate]) -> list[Candidate]:
         """Those that may still be the answer, the most promising first."""
         open_ = [each for each in every if not self.out(each)]
@@ -140,12 +150,13 @@ class Board:
         return sorted(left, key=self.rank)
 
     def rank(self, candidate: Candidate) -> tuple[object, ...]:
-        """Held before unclear, affordable before dear, little loss before much; then little leakage."""
+        """Held before unclear, affordable before dear, attacked at full length before not, then by loss and leakage."""
         loss, leak = self.loss(candidate), self.courses[candidate].leak
         order = [Verdict.HELD, Verdict.UNCLEAR, Verdict.BROKEN]
         return (
             order.index(self.safety(candidate)),
             not self.affordable(candidate) if loss else False,
+            not self.pressed(candidate),
             round(loss.mean, 3) if loss else 0.0,
             leak.gain.mean if leak else 1.0,
             candidate,

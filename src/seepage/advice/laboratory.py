@@ -28,6 +28,7 @@ EXPOSURES = (25.0, 10.0, 5.0, 2.0, 1.0)  # passes over the rows that a search ma
 TRAININGS = 40  # that a search makes, about: the longest exposure is taken with which they take a third of the time
 # Shares of the updates that confirm a setting, where time is short.
 SMALLER = {ARSENAL.name: (1.0, 0.5, 0.3), CONFIRM.name: (1.0, 2 / 3, 0.5, 1 / 3, 1 / 6)}
+SPARE = 1.3  # times what confirming is expected to take is kept for it
 KEPT = 0.5  # of the budget is kept for confirming, at most
 ROOM = 8  # times what any answer takes is a budget in which a search can look around
 SEEDS = 1000  # between the seeds of two stages
@@ -219,7 +220,7 @@ class Laboratory:
         """Seconds that are not touched before confirming: as much as it takes with the fewest updates."""
         fewest = max(2, round(self.trials(ARSENAL) * SMALLER[ARSENAL.name][-1]))
         needed = costs.seconds(ARSENAL, every[-1:], fewest, beside=True)
-        return min(needed or 0.0, KEPT * self.budget)
+        return min(SPARE * (needed or 0.0), KEPT * self.budget)
 
     def _say(self, stage: Stage, every: Sequence[Candidate], chunk: Chunk) -> None:
         if stage.name not in self.told or stage.name in CONFIRMING:

@@ -154,8 +154,7 @@ def _confirm(board: Board, trained: Sequence[Candidate], every: Sequence[Candida
             break
     open_ = [each for each in dict.fromkeys(trained) if board.meets(each) and not board.out(each)]
     waiting = [each for each in open_ if board.courses[each].stage not in CONFIRMING]
-    by_depth = sorted(waiting, key=lambda each: (not board.pressed(each), board.rank(each)))
-    chosen = confirmed or next(iter(by_depth), None)  # unconfirmed, what strong attacks were tried on says more
+    chosen = confirmed or min(waiting, key=board.rank, default=None)
     worth = [each for each in board.courses if board.worth(each) is not None]
     missed = [each for each in every if each not in board.courses]
     return Found(

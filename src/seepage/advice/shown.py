@@ -13,7 +13,7 @@ from seepage.report.frontier_picture import Dot, Limit
 if TYPE_CHECKING:
     from seepage.advice.advising import Advice
 
-_NUMBER, _NAME, _FRONTIER = 0, 1, -1  # columns of the table
+_NUMBER, _FRONTIER = 0, -1  # columns of the table
 
 
 def page_of(advice: Advice, task: str, table: str) -> AdvicePage:
@@ -43,21 +43,20 @@ def _headline(advice: Advice) -> str:
 
 
 def _dots(advice: Advice, score: str) -> tuple[Dot, ...]:
-    points = {point.name: point for point in advice.board.points()}
-    chosen = advice.chosen.name if advice.chosen else ""
     dots = []
-    for row in advice.rows:
-        point = points[row[_NAME]]
+    for candidate, row in zip(advice.board.ranked(), advice.rows, strict=True):
+        point = advice.board.point(candidate)
+        assert point is not None
         dots.append(
             Dot(
                 number=row[_NUMBER],
-                name=point.name,
+                name=candidate.name,
                 told=f"{share(point.gain)} of cells gained, {share(point.exact)} of rows exact, {score} "
                 f"{number(point.utility)}",
                 leak=point.gain,
                 utility=point.utility,
                 best=row[_FRONTIER] == "yes",
-                chosen=point.name == chosen,
+                chosen=candidate == advice.chosen,
             )
         )
     return tuple(dots)

@@ -48,26 +48,22 @@ def limits_of_advice(board: Board, found: Found, impossible: Mapping[Candidate, 
     lines = []
     broken = [each for each in board.courses if board.safety(each) is Verdict.BROKEN]
     if broken:
-        lines.append(f"Leaked more than allowed, beyond doubt: {_listed(broken)}.")
+        lines.append(f"Leaked more than allowed, beyond doubt: {_listed(board, broken)}.")
     dear = [
         each
         for each in board.courses
         if board.safety(each) is not Verdict.BROKEN and board.cost(each) is Verdict.BROKEN
     ]
     if dear:
-        lines.append(f"Cost more than allowed, beyond doubt: {_listed(dear)}.")
+        lines.append(f"Cost more than allowed, beyond doubt: {_listed(board, dear)}.")
     lines += _unmet(board)
     unknown = [each for each, course in board.courses.items() if course.leak is None or course.leak.failed]
     if unknown:
-        lines.append(f"Could not be measured, because attacks failed, so nothing is known: {_listed(unknown)}.")
-    if found.untested:
-        lines.append(f"Not tested for want of time: {_listed(found.untested)}. A larger --budget goes on from here.")
-    if found.implied:
-        lines.append(
-            f"Not attacked, because the same defence leaked too much when it was stronger: {_listed(found.implied)}."
-        )
+        lines.append(f"Could not be measured, because attacks failed, so nothing is known: {_listed(board, unknown)}.")
+    lines += _left_out(board, found)
     if impossible:
-        lines.append(f"Not possible on this table: {_listed(list(impossible))}. {next(iter(impossible.values()))}")
+        why = next(iter(impossible.values()))
+        lines.append(f"Not possible on this table: {_listed(board, list(impossible))}. {why}")
     lines.append(
         f"Not tested: several rounds joined, a server that cheats, secure aggregation, membership and property "
         f"inference, other models than our MLP, and defences other than {', '.join(FAMILIES)}."
@@ -75,11 +71,27 @@ def limits_of_advice(board: Board, found: Found, impossible: Mapping[Candidate, 
     return [*lines, "Held against these attackers is not a proof of privacy."]
 
 
+def _left_out(board: Board, found: Found) -> list[str]:
+    """What was not looked at, or not to the end, and why."""
+    halfway = [each for each in board.courses if board.worth(each) is None and not board.out(each)]
+    kinds = {
+        "Not tested, for want of time (a larger --budget goes on from here)": found.untested,
+        "Attacked quickly and not trained, so what they cost is not known": [
+            each for each in halfway if not board.costs_weaker(each)
+        ],
+        "Not trained, because the same defence cost too much when it was weaker": [
+            each for each in halfway if board.costs_weaker(each)
+        ],
+        "Not attacked, because the same defence leaked too much when it was stronger": found.implied,
+    }
+    return [f"{why}: {_listed(board, every)}." for why, every in kinds.items() if every]
+
+
 def table(board: Board) -> tuple[list[str], list[list[str]]]:
     """The frontier as a table: headings, and a line for every setting whose worth and leak are known."""
     points = {point.name: point for point in board.points()}
     better = dominated_by(list(points.values()))
-    shown = [each for each in sorted(board.courses, key=board.rank) if each.name in points]
+    shown = board.ranked()
     numbers = {each.name: place for place, each in enumerate(shown, start=1)}
     lines = []
     for candidate in shown:
@@ -87,7 +99,7 @@ def table(board: Board) -> tuple[list[str], list[list[str]]]:
         lines.append(
             [
                 str(numbers[candidate.name]),
-                candidate.name,
+                board.label(candidate),
                 share(point.exact),
                 share(point.gain),
                 number(point.utility),
@@ -152,9 +164,9 @@ def _promise(chosen: Candidate, epsilon: float | None) -> str:
     if epsilon is None:
         why = "This defence has no guarantee" if not chosen.plain else "There is no defence"
         return f"Promises: nothing. {why}; only attacks speak for it."
-    whose = "one row" if chosen.family == "dp_sgd" else "all its rows together"
+    whose = "a row of the worst client" if chosen.family == "dp_sgd" else "all rows of the worst client together"
     little = " An epsilon so large promises next to nothing: only attacks speak for it." if epsilon > LARGE else ""
-    return f"Promises: epsilon {epsilon:,.3g} at delta 1e-5 for {whose} of the worst client.{little}"
+    return f"Promises: epsilon {epsilon:,.3g} at delta 1e-5 for {whose}.{little}"
 
 
 def _loss(loss: Interval | None) -> str:
@@ -236,8 +248,8 @@ def _short(attack: str) -> str:
     return f"{name} cut short" if options else name
 
 
-def _listed(every: Sequence[Candidate]) -> str:
-    names = [each.name for each in every]
+def _listed(board: Board, every: Sequence[Candidate]) -> str:
+    names = [board.label(each) for each in every]
     more = f"; and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return "; ".join(names[:SHOWN]) + more
 
