@@ -107,6 +107,8 @@ def read_keep(keep: Mapping[str, str]) -> dict[str, Any]:
         name = typed.replace("_", "-")
         if name not in AXES:
             raise unknown_name("thing to keep (--keep):", typed, AXES)
+        if name in found:
+            raise InputError(f"--keep names {name!r} twice; say once what it stays at.")
         found[name] = _defense(text) if name == "defense" else _whole(name, text)
     if set(found) == set(AXES):
         raise InputError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -94,9 +93,9 @@ def open_state(folder: Path, asked: dict[str, Any]) -> State:
     except (OSError, ValidationError):
         raise InputError(f"{path} cannot be read as the state of a search; give another folder with --out.") from None
     differs = sorted(name for name in {*asked, *state.asked} if asked.get(name) != state.asked.get(name))
-    if json.dumps(differs) != "[]":
+    if differs:
         raise InputError(
-            f"The folder {folder} holds the search for another question: {', '.join(differs)} differ. Ask the same, "
-            "or give another folder with --out."
+            f"The folder {folder} holds the search for another question, with other {' and '.join(differs)}. Ask the "
+            "same, or give another folder with --out."
         )
     return state
