@@ -58,7 +58,7 @@ class Costs:
             trials: updates of each setting.
             beside: whether the plain setting is trained beside them, for what it is worth.
         """
-        rest = mean(self._rest[stage.trained] or self._rest[True] or [0.0])
+        rest = mean(self._rest[stage.trained] or self._rest[not stage.trained] or [0.0])
         settings, points = len(every) + beside, 2 if stage.trained else 1
         total = rest * settings * max(trials / self._clients, 1.0)
         for each in every:
