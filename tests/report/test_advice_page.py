@@ -23,7 +23,8 @@ def page() -> str:
         AdvicePage(
             table="clinic", headline="Recommended: noise.", confirmed=True, answer=("Costs: little.", ""),
             limits=("Not tested: other models.",), headings=("", "setting"),
-            rows=(("1", "noise"), ("2", "<b>none</b>")), dots=DOTS, allowed=LIMITS, score="ROC AUC", frameworks={"Flower": "x = '<1>'"}, plan="data = 'clinic'",
+            rows=(("1", "noise"), ("2", "<b>none</b>")), dots=DOTS, allowed=LIMITS, score="ROC AUC",
+            frameworks={"Flower": "x = '<1>'"}, plan="data = 'clinic'",
         )
     )  # fmt: skip
 
@@ -54,5 +55,5 @@ def test_the_page_is_complete_and_nothing_in_it_is_markup_of_a_name() -> None:
     assert not re.search(r"(?:src|href)=\"(?!#|data:)", text)
     assert "<b>none" not in text
     assert "<script" not in text
-    assert "script-src 'none'" in text
+    assert "script-src &#39;none&#39;" in text
     assert "x = &#39;&lt;1&gt;&#39;" in text
