@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -204,3 +205,12 @@ def test_a_limit_that_guessing_breaks_is_told() -> None:
     board.add({finding.candidate: Finding(**(vars(finding) | {"leak": guessed}))})
     with pytest.raises(InputError, match="Guessing alone, without any update, gets 16 of 160 rows"):
         check_guessing(board)
+
+
+@pytest.mark.parametrize(("scores", "said"), [((0.5, 0.7, 0.6), True), ((0.79, 0.8, 0.81), False)])
+def test_where_even_the_plain_model_hardly_learned_that_is_said(scores: tuple[float, ...], said: bool) -> None:
+    board, plain = Board(Limits(), Candidate()), Candidate()
+    finding = Made(noise_hides).finding(TRAIN, plain, False)
+    board.add({plain: replace(finding, scores={(0, place): score for place, score in enumerate(scores)})})
+    nothing = words.Found(recommended=None, confirmed=False, next_best=(), nearest=plain, untested=())
+    assert ("may be no better than a guess" in "\n".join(words.answer(board, nothing, "binary", 5))) is said

@@ -14,7 +14,7 @@ from seepage.advice.clock import Clock, OutOfTime
 from seepage.advice.costs import Costs, rates_of
 from seepage.advice.measured import Finding, read_findings
 from seepage.advice.space import Candidate
-from seepage.advice.stages import ARSENAL, CONFIRM, CONFIRMING, LEAST, SCREEN, TRAIN, Stage
+from seepage.advice.stages import ARSENAL, CONFIRM, CONFIRMING, LEAST, LONGER, SCREEN, TRAIN, Stage
 from seepage.advice.state import Chunk, State
 from seepage.results.rows import RowsSummary
 from seepage.runs.api import run
@@ -24,7 +24,7 @@ from seepage.runs.probe import estimate
 from seepage.runs.threads import own_threads
 from seepage.studies.study import Opened
 
-EXPOSURES = (25.0, 10.0, 5.0, 2.0, 1.0)  # passes over the rows that a search may train for
+EXPOSURES = (25.0, 10.0, 5.0, 3.0, 1.0)  # passes over the rows that a search may train for
 TRAININGS = 40  # that a search makes, about: the longest exposure is taken with which they take a third of the time
 # Shares of the updates that confirm a setting, where time is short.
 SMALLER = {ARSENAL.name: (1.0, 0.5, 0.3), CONFIRM.name: (1.0, 2 / 3, 0.5, 1 / 3, 1 / 6)}
@@ -116,23 +116,31 @@ class Laboratory:
         if self.state.exposure:
             return
         self.state.exposure = asked or EXPOSURES[-1]
-        single, pair = self._smallest(sample)
+        pair = self._smallest(sample)
         if pair > 0.8 * self.budget:  # the first time anything is done takes longest
-            single, pair = self._smallest(sample)
+            pair = self._smallest(sample)
         if pair > 0.8 * self.budget:
             raise InputError(
                 f"A budget of {duration(self.budget)} is too small to test anything: the plain setting and one other "
                 f"take about {duration(pair)}. Give --budget {math.ceil(pair * ROOM / 60)}m or more."
             )
         if asked is None:
+            single = self._of_one_pass()
             fit = [each for each in EXPOSURES if each * single * TRAININGS <= 0.3 * self.budget * self.jobs]
             self.state.exposure = max(fit, default=EXPOSURES[-1])
         self.state.save(self.folder)
 
-    def _smallest(self, sample: Candidate) -> tuple[float, float]:
-        """Seconds of one training of the plain setting; and of all that must be trained for any answer."""
-        single = self.seconds(TRAIN, [self.plain], self.clients)
-        return single, TRAIN.federations * (single + self.seconds(TRAIN, [sample], self.clients))
+    def _smallest(self, sample: Candidate) -> float:
+        """Seconds of all that must be trained for any answer."""
+        return TRAIN.federations * self.seconds(TRAIN, [self.plain, sample], self.clients)
+
+    def _of_one_pass(self) -> float:
+        """Seconds that one more pass over the rows takes the plain setting: attacks and scoring stay the same."""
+        taken = []
+        for passes in (EXPOSURES[-1], EXPOSURES[-2]):
+            self.state.exposure = passes
+            taken.append(self.seconds(LONGER, [self.plain], self.clients))
+        return max(taken[1] - taken[0], 0.0) / (EXPOSURES[-2] - EXPOSURES[-1])
 
     def measure(
         self, stage: Stage, every: Sequence[Candidate], only_worth: Candidate | None = None

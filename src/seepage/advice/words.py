@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from seepage.advice.board import Board
 from seepage.advice.families import FAMILIES
 from seepage.advice.frontier import dominated_by
-from seepage.advice.limits import SCORES, Limits, Verdict
+from seepage.advice.limits import CHANCE, SCORES, Limits, Verdict
 from seepage.advice.measured import Leak
 from seepage.advice.search import Found
 from seepage.advice.space import AXES, Candidate
@@ -20,6 +20,7 @@ THREAT = (
 )
 HEADINGS = ("", "setting", "rows exact", "cells gained", "utility", "loss", "attacks", "limits", "frontier")
 DEPTHS = {"screen": "quick", "train": "quick", "press": "full length", "arsenal": "all", "confirm": "all"}
+ENOUGH = 30  # updates: fewer leave more than a tenth of them unseen
 LARGE = 20.0  # an epsilon from which on next to nothing is promised
 SHOWN = 6  # settings that are listed by name
 
@@ -40,7 +41,18 @@ def answer(board: Board, found: Found, task: str, exposure: float) -> list[str]:
         lines += _next_best(board, found, score)
     passes = "1 pass" if exposure == 1 else f"{exposure:g} passes"
     trained = f"Models were trained for {passes} over the rows (--exposure); longer training may change costs."
-    return [*lines, "", THREAT, trained]
+    return [*lines, "", THREAT, trained, *_hardly_learned(board, score)]
+
+
+def _hardly_learned(board: Board, score: str) -> list[str]:
+    """What a model costs cannot be told where even the plain one learned next to nothing."""
+    plain, chance = board.worth(board.plain), CHANCE if score == SCORES["binary"][1] else 0.0
+    if plain is None or plain.low is None or plain.low > chance:
+        return []
+    return [
+        f"Even {board.plain.name} may be no better than a guess ({score} {number(plain)}), so what settings cost is "
+        "not yet told: train longer (--exposure), or give a larger --budget."
+    ]
 
 
 def limits_of_advice(board: Board, found: Found, impossible: Mapping[Candidate, str]) -> list[str]:
@@ -196,7 +208,9 @@ def _read(leak: Leak) -> str:
 def _strength(board: Board, found: Found, chosen: Candidate) -> list[str]:
     if found.confirmed:
         many = board.courses[chosen].confirmed_by
-        return [f"Confirmed with every attack at full length, fresh seeds and {many} updates."]
+        told = f"Confirmed with every attack at full length, fresh seeds and {many} updates."
+        few = " These are few: the same command with a larger --budget attacks more of them." if many < ENOUGH else ""
+        return [told + few]
     return [
         "There was no time for all attacks at full length, and stronger attacks can read more: do not rely on it yet. "
         "Run the same command with a larger --budget; it goes on from here."
