@@ -46,6 +46,8 @@ class Costs:
         every = [Candidate(**each) for each in chunk.settings]
         for rate in chunk.rates:
             self._rates.setdefault((rate.attack, _kind(every[rate.place])), []).append(rate.seconds)
+        if chunk.only_worth is not None and self._jobs > 1:  # one waited for the other: who knows how long
+            return
         settings = len(every) + (chunk.only_worth is not None)
         busy = seconds * min(self._jobs, settings) - sum(rate.seconds * rate.updates for rate in chunk.rates)
         federations = settings * max(chunk.trials / self._clients, 1.0)
@@ -59,15 +61,16 @@ class Costs:
             beside: whether the plain setting is trained beside them, for what it is worth.
         """
         rest = mean(self._rest[stage.trained] or self._rest[not stage.trained] or [0.0])
-        settings, points = len(every) + beside, 2 if stage.trained else 1
-        total = rest * settings * max(trials / self._clients, 1.0)
+        points, federations = 2 if stage.trained else 1, max(trials / self._clients, 1.0)
+        each_takes = [rest * federations] * beside
         for each in every:
-            for attack in stage.attacks(each):
-                rate = 0.0 if attack == LEAST else self._rate(attack, _kind(each))
-                if rate is None:
-                    return None
-                total += rate * trials * points
-        return MARGIN * total / min(self._jobs, settings)
+            rates = [0.0 if attack == LEAST else self._rate(attack, _kind(each)) for attack in stage.attacks(each)]
+            known = [rate for rate in rates if rate is not None]
+            if len(known) < len(rates):
+                return None
+            each_takes.append(rest * federations + sum(known) * trials * points)
+        # A setting is one process's work: several wait for the longest.
+        return MARGIN * max(max(each_takes), sum(each_takes) / self._jobs)
 
     def _rate(self, attack: str, kind: Kind) -> float | None:
         """Seconds for an update: of this attack on this kind, on any, or guessed from a shorter one."""
