@@ -25,7 +25,7 @@ from seepage.runs.threads import own_threads
 from seepage.studies.study import Opened
 
 EXPOSURES = (25.0, 10.0, 5.0, 3.0, 1.0)  # passes over the rows that a search may train for
-TRAININGS = 40  # that a search makes, about: the longest exposure is taken with which they take a third of the time
+TRAININGS = 100  # that a search makes, about: the longest exposure is taken with which they take a third of the time
 # Shares of the updates that confirm a setting, where time is short.
 SMALLER = {ARSENAL.name: (1.0, 0.5, 0.3), CONFIRM.name: (1.0, 2 / 3, 0.5, 1 / 3, 1 / 6)}
 SPARE = 1.3  # times what confirming is expected to take is kept for it
