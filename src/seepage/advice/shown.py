@@ -19,11 +19,12 @@ _NUMBER, _FRONTIER = 0, -1  # columns of the table
 def page_of(advice: Advice, task: str, table: str) -> AdvicePage:
     """What the page shows."""
     score = SCORES[task][1]
+    asked, headline, *rest = [line for line in advice.answer if line]
     return AdvicePage(
         table=table,
-        headline=_headline(advice),
+        headline=headline,
         confirmed=advice.found.confirmed,
-        answer=tuple(advice.answer),
+        answer=(asked, *rest),
         limits=tuple(advice.limits),
         headings=tuple(advice.headings),
         rows=tuple(map(tuple, advice.rows)),
@@ -33,13 +34,6 @@ def page_of(advice: Advice, task: str, table: str) -> AdvicePage:
         frameworks=advice.frameworks,
         plan=advice.plan,
     )
-
-
-def _headline(advice: Advice) -> str:
-    if advice.found.recommended is None:
-        return "No tested setting meets these limits."
-    kind = "Recommended" if advice.found.confirmed else "Best so far, not confirmed"
-    return f"{kind}: {advice.found.recommended.name}."
 
 
 def _dots(advice: Advice, score: str) -> tuple[Dot, ...]:
