@@ -146,6 +146,15 @@ def test_what_was_not_looked_at_is_not_called_unsafe() -> None:
     assert "Not tested, for want of time" in told
 
 
+def test_nothing_is_said_of_a_kind_of_which_some_are_untested() -> None:
+    for stops, said in ((None, True), (12, False)):
+        made = Made(lambda each: (1.0, 0.4, 0.8), SCREEN if stops else None, stops or 0)
+        board, found = found_by(made, Limits())
+        told = "\n".join(words.limits_of_advice(board, found, {}))
+        line = next(each for each in told.splitlines() if each.startswith("No tested batch size or strength"))
+        assert ("quantisation" in line) is said
+
+
 def test_what_cannot_be_told_apart_is_looked_at_longer() -> None:
     def equal(each: Candidate) -> tuple[float, float, float]:
         return 0.0, 0.0, 0.8

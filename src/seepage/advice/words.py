@@ -68,7 +68,7 @@ def limits_of_advice(board: Board, found: Found, impossible: Mapping[Candidate, 
     ]
     if dear:
         lines.append(f"Cost more than allowed, beyond doubt: {_listed(board, dear)}.")
-    lines += _unmet(board)
+    lines += _unmet(board, found)
     unknown = [each for each, course in board.courses.items() if course.leak is None or course.leak.failed]
     if unknown:
         lines.append(f"Could not be measured, because attacks failed, so nothing is known: {_listed(board, unknown)}.")
@@ -237,11 +237,11 @@ def _nothing(board: Board, found: Found, score: str) -> list[str]:
     return [*lines, *([_read(leak)] if leak else [])]
 
 
-def _unmet(board: Board) -> list[str]:
-    """What no setting of a whole kind achieves."""
+def _unmet(board: Board, found: Found) -> list[str]:
+    """What no setting of a whole kind achieves; nothing is said of a kind of which some are untested."""
     families = {each.family for each in board.courses}
     safe = {each.family for each in board.courses if board.safety(each) is not Verdict.BROKEN}
-    lost = sorted(families - safe)
+    lost = sorted(families - safe - {each.family for each in found.untested})
     if not lost:
         return []
     names = ["no defence" if name == "none" else name for name in lost]
