@@ -50,8 +50,8 @@ def _hardly_learned(board: Board, score: str) -> list[str]:
     if plain is None or plain.low is None or plain.low > chance:
         return []
     return [
-        f"Even {board.plain.name} may be no better than a guess ({score} {number(plain)}), so what settings cost is "
-        "not yet told: train longer (--exposure), or give a larger --budget."
+        f"Even the plain model ({board.plain.name}) may be no better than a guess ({score} {number(plain)}), so what "
+        "settings cost is not yet told: train longer (--exposure), or give a larger --budget."
     ]
 
 
