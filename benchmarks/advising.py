@@ -81,7 +81,7 @@ def main() -> None:
     keep: dict[str, Any] = {}
     if asked.quick:
         asked.minutes, asked.data, asked.clients, asked.exposure, asked.max_loss = 1.0, "clinic", 4, 1.0, 0.05
-        keep = {"batch-size": 8, "local-epochs": 0, "width": 32}
+        keep = {"batch-size": 2, "local-epochs": 0, "width": 32}
     print(json.dumps(compared(asked, keep), indent=None if asked.json else 2))
 
 
@@ -110,8 +110,8 @@ def compared(asked: argparse.Namespace, keep: dict[str, Any]) -> dict[str, Any]:
         "grid_seconds": round(time.perf_counter() - begun),
     }
     again = list(dict.fromkeys([every[0], *(each for each in (found.recommended, best) if each)]))
-    attacks = ["adaptive"] if asked.quick else ["exact", "fast", "adaptive"]
-    fresh = measured(asked, again, 90 * SEEDS, attacks=attacks, trials=3 * asked.clients)
+    attacks = [GRID_ATTACKS[0]] if asked.quick else ["exact", "fast", "adaptive"]
+    fresh = measured(asked, again, 90 * SEEDS, attacks=attacks, trials=(1 if asked.quick else 3) * asked.clients)
     for name, choice in (("advise", found.recommended), ("grid", best)):
         loss = fresh.loss(choice) if choice else None
         leak = fresh.courses[choice].leak if choice else None

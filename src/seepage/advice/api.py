@@ -45,7 +45,7 @@ def advise(
         The answer: ``print`` shows it in words, ``chosen`` is the setting, ``found.confirmed`` whether every attack was
         run on it, and ``plan`` repeats that.
 
-    Examples:
+    Example:
         >>> import seepage
         >>> from seepage.data import clinic
         >>> advice = seepage.advise(clinic(), target="died", budget="30m", out="runs/advice")  # doctest: +SKIP
