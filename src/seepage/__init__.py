@@ -14,17 +14,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from seepage._core.errors import InputError as InputError
     from seepage._core.errors import SeepageError as SeepageError
+    from seepage.advice.api import advise as advise
     from seepage.results.summary import Summary as Summary
     from seepage.runs.api import audit as audit
     from seepage.runs.plan import read_plan as read_plan
 
 __version__ = "0.1.0"
-__all__ = ["InputError", "SeepageError", "Summary", "__version__", "audit", "read_plan"]
+__all__ = ["InputError", "SeepageError", "Summary", "__version__", "advise", "audit", "read_plan"]
 
 _ROOMS = {
     "InputError": "seepage._core.errors",
     "SeepageError": "seepage._core.errors",
     "Summary": "seepage.results.summary",
+    "advise": "seepage.advice.api",
     "audit": "seepage.runs.api",
     "read_plan": "seepage.runs.plan",
 }

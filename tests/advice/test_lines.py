@@ -39,4 +39,11 @@ def test_opacus_and_nvflare_know_what_the_lines_name() -> None:
     assert {"percentile", "gamma"} <= set(inspect.signature(PercentilePrivacy.__init__).parameters)
     text = framework_lines(Candidate(defense="dp_sgd:clip=1:noise=2"))["Opacus"]
     assert "noise_multiplier=2, max_grad_norm=1" in text
+    from flwr.clientapp.mod import LocalDpMod
+    from nvflare.app_common.filters import ExcludeVars
+
+    named = {"clipping_norm", "sensitivity", "epsilon", "delta"}
+    assert named <= set(inspect.signature(LocalDpMod.__init__).parameters)
+    assert "exclude_vars" in inspect.signature(ExcludeVars.__init__).parameters
+    assert "epsilon=100" in framework_lines(Candidate(defense="local_dp:100"))["Flower"]
     assert "percentile=99," in framework_lines(Candidate(defense="top_k:0.01"))["NVFlare"]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
 from seepage import InputError
 from seepage.advice import words
 from seepage.advice.board import Board
+from seepage.advice.checks import check_guessing
 from seepage.advice.limits import Limits, Verdict
 from seepage.advice.measured import Finding, Leak
-from seepage.advice.search import check_guessing, search
+from seepage.advice.search import search
 from seepage.advice.space import Candidate, candidates
-from seepage.advice.stages import CONFIRM, LONGER, SCREEN, TRAIN, Stage
+from seepage.advice.stages import ARSENAL, CONFIRM, LONGER, PRESS, SCREEN, TRAIN, Stage
 from seepage.results.interval import Interval
 
 Truth = Callable[[Candidate], tuple[float, float, float]]  # share of rows read, cells gained, score
@@ -42,7 +44,7 @@ class Made:
             exact=Interval(read, max(read - 0.05, 0), min(read + 0.05, 1)),
             gain=Interval(gain, gain - 0.01, gain + 0.01),
         )  # fmt: skip
-        trainings = range(stage.federations) if stage.trained else ()
+        trainings = range(int(stage.federations)) if stage.trained else ()
         scores = {(stage.place, number): score + number / 10_000 for number in trainings}
         return Finding(candidate=candidate, stage=stage.name, leak=leak, scores=scores, only_worth=only_worth)
 
@@ -65,7 +67,7 @@ def test_a_strength_between_two_is_found_and_confirmed() -> None:
     assert found.recommended == Candidate(defense="gaussian_noise:0.03")
     assert found.confirmed
     assert board.courses[found.recommended].stage == CONFIRM.name
-    said = "\n".join(words.answer(board, found, "binary", 60, 5))
+    said = "\n".join(words.answer(board, found, "binary", 5))
     assert "Recommended: gaussian_noise:0.03, batch size 8." in said
     assert "Promises: nothing" in said
 
@@ -75,13 +77,43 @@ def test_only_what_breaks_a_limit_beyond_doubt_is_dropped() -> None:
     board, _ = found_by(made, Limits(max_loss=0.02))
     trained = {candidate for stage, candidate in made.asked if stage == TRAIN.name}
     for candidate in candidates({"batch-size": 8})[1:]:
-        assert (candidate in trained) == (board.safety(candidate) is not Verdict.BROKEN)
+        leaks = board.leaks_stronger(candidate) or board.safety(candidate) is Verdict.BROKEN
+        assert (candidate in trained) == (not leaks)
+
+
+def test_what_leaked_when_it_was_stronger_is_not_attacked_again_and_that_is_told() -> None:
+    made = Made(noise_hides)
+    board, found = found_by(made, Limits(max_loss=0.02))
+    assert Candidate(defense="rounding:0.001") in found.implied  # 0.01 leaked
+    assert not any(candidate in found.implied for _, candidate in made.asked)
+    assert "because the same defence leaked too much when it was stronger" in "\n".join(
+        words.limits_of_advice(board, found, {})
+    )
+
+
+def test_an_attack_at_full_length_takes_a_defence_back_that_looked_safe() -> None:
+    class SeenThrough(Made):
+        def finding(self, stage: Stage, candidate: Candidate, only_worth: bool) -> Finding:
+            if stage is PRESS and candidate.family == "random_k":
+                return Made(lambda each: (0.0, 0.3, 0.85)).finding(stage, candidate, only_worth)
+            return super().finding(stage, candidate, only_worth)
+
+    def two_hide(each: Candidate) -> tuple[float, float, float]:
+        hides = {"random_k": 0.85, "gaussian_noise": 0.84}
+        return (0.0, 0.0, hides[each.family]) if each.family in hides else (1.0, 0.4, 0.85)
+
+    made = SeenThrough(two_hide)
+    board, found = found_by(made, Limits(max_loss=0.02))
+    assert found.recommended is not None
+    assert found.recommended.family == "gaussian_noise"
+    assert board.safety(Candidate(defense="random_k:0.01")) is Verdict.BROKEN
+    assert not [each for stage, each in made.asked if stage == ARSENAL.name and each.family == "random_k"]
 
 
 def test_nothing_meets_the_limits() -> None:
     board, found = found_by(Made(lambda each: (1.0, 0.4, 0.8)), Limits())
     assert found.recommended is None
-    said = "\n".join(words.answer(board, found, "binary", 0, 5))
+    said = "\n".join(words.answer(board, found, "binary", 5))
     assert "No tested setting meets these limits.\nNearest: no defence, batch size 8" in said
 
 
@@ -90,7 +122,7 @@ def test_a_setting_that_strong_attacks_break_is_not_recommended() -> None:
         def finding(self, stage: Stage, candidate: Candidate, only_worth: bool) -> Finding:
             found = super().finding(stage, candidate, only_worth)
             broken = Made(lambda each: (0.5, 0.3, 0.85)).finding(stage, candidate, only_worth)
-            return broken if stage is CONFIRM and candidate.family == "gaussian_noise" else found
+            return broken if stage is ARSENAL and candidate.family == "gaussian_noise" else found
 
     def two_hide(each: Candidate) -> tuple[float, float, float]:
         return (0.0, 0.0, 0.84) if each.defense in ("gaussian_noise:0.1", "top_k:0.01") else (1.0, 0.4, 0.85)
@@ -101,17 +133,26 @@ def test_a_setting_that_strong_attacks_break_is_not_recommended() -> None:
 
 
 def test_without_time_to_confirm_it_is_said() -> None:
-    board, found = found_by(Made(noise_hides, CONFIRM, 0), Limits(max_loss=0.02))
+    board, found = found_by(Made(noise_hides, ARSENAL, 0), Limits(max_loss=0.02))
     assert found.recommended == Candidate(defense="gaussian_noise:0.03")
     assert not found.confirmed
-    assert "NOT CONFIRMED" in "\n".join(words.answer(board, found, "binary", 0, 5))
+    assert "NOT CONFIRMED" in "\n".join(words.answer(board, found, "binary", 5))
 
 
 def test_what_was_not_looked_at_is_not_called_unsafe() -> None:
     board, found = found_by(Made(noise_hides, SCREEN, 6), Limits(max_loss=0.02))
     assert found.untested
     told = "\n".join(words.limits_of_advice(board, found, {}))
-    assert "Not tested for want of time" in told
+    assert "Not tested, for want of time" in told
+
+
+def test_nothing_is_said_of_a_kind_of_which_some_are_untested() -> None:
+    for stops, said in ((None, True), (12, False)):
+        made = Made(lambda each: (1.0, 0.4, 0.8), SCREEN if stops else None, stops or 0)
+        board, found = found_by(made, Limits())
+        told = "\n".join(words.limits_of_advice(board, found, {}))
+        line = next(each for each in told.splitlines() if each.startswith("No tested batch size or strength"))
+        assert ("quantisation" in line) is said
 
 
 def test_what_cannot_be_told_apart_is_looked_at_longer() -> None:
@@ -141,7 +182,7 @@ def test_the_next_one_is_confirmed_where_there_is_no_time_for_the_best() -> None
         def __call__(
             self, stage: Stage, every: Sequence[Candidate], only_worth: Candidate | None = None
         ) -> dict[Candidate, Finding] | None:
-            dear = stage is CONFIRM and every[0].family == "gaussian_noise"
+            dear = stage is ARSENAL and every[0].family == "gaussian_noise"
             return None if dear else super().__call__(stage, every, only_worth)
 
     def two_hide(each: Candidate) -> tuple[float, float, float]:
@@ -173,3 +214,12 @@ def test_a_limit_that_guessing_breaks_is_told() -> None:
     board.add({finding.candidate: Finding(**(vars(finding) | {"leak": guessed}))})
     with pytest.raises(InputError, match="Guessing alone, without any update, gets 16 of 160 rows"):
         check_guessing(board)
+
+
+@pytest.mark.parametrize(("scores", "said"), [((0.5, 0.7, 0.6), True), ((0.79, 0.8, 0.81), False)])
+def test_where_even_the_plain_model_hardly_learned_that_is_said(scores: tuple[float, ...], said: bool) -> None:
+    board, plain = Board(Limits(), Candidate()), Candidate()
+    finding = Made(noise_hides).finding(TRAIN, plain, False)
+    board.add({plain: replace(finding, scores={(0, place): score for place, score in enumerate(scores)})})
+    nothing = words.Found(recommended=None, confirmed=False, next_best=(), nearest=plain, untested=())
+    assert ("may be no better than a guess" in "\n".join(words.answer(board, nothing, "binary", 5))) is said

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from seepage import InputError
+from seepage.advice.families import FAMILIES, Family
 from seepage.advice.space import AXES, Candidate, between, candidates, neighbours, read_keep, reference
+from seepage.plans import registry
 from seepage.runs import make_plan
 
 
@@ -37,6 +41,28 @@ def test_what_is_kept_holds_for_all() -> None:
 def test_what_cannot_be_kept_is_told(keep: dict[str, str], words: str) -> None:
     with pytest.raises(InputError, match=words):
         read_keep(keep)
+
+
+def test_every_defence_of_rows_is_looked_at() -> None:
+    rows = {part.name for part in registry.parts_of("defence", "rows") if part.name != "none"}
+    assert set(FAMILIES) == rows
+
+
+def test_strengths_are_listed_from_weak_to_strong() -> None:
+    for family in FAMILIES.values():
+        for weak, strong in itertools.pairwise(family.strengths):
+            assert family.stronger(strong, weak)
+            assert not family.stronger(weak, strong)
+
+
+@pytest.mark.parametrize("family", [each for each in FAMILIES.values() if each.continuous], ids=lambda each: each.form)
+def test_the_middle_is_stronger_than_the_weak_and_weaker_than_the_strong(family: Family) -> None:
+    weak, *_, strong = family.strengths
+    middle = family.between(weak, strong)
+    assert middle is not None
+    assert family.stronger(strong, middle)
+    assert family.stronger(middle, weak)
+    assert family.strength(family.spec(middle)) == middle
 
 
 def test_strengths_are_halved_by_their_ratio() -> None:

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from seepage._core import InputError
-from seepage.cli.advise import seconds_of
+from seepage.advice.clock import seconds_of
 from seepage.cli.main import app
 from seepage.runs import make_plan, read_plan
 
@@ -66,7 +66,7 @@ def test_a_search_answers_is_stored_and_goes_on(table: Path, tmp_path: Path) -> 
     state = json.loads((out / "search.json").read_text())
     assert state["chunks"]
     assert all((out / chunk["folder"] / "summary.json").exists() for chunk in state["chunks"])
-    with pytest.raises(InputError, match="another question: limits differ"):
+    with pytest.raises(InputError, match="another question, with other limits"):
         advised(table, *words, "--max-gain", "0.2")
     assert answer_in(advised(table, *words)) == answer_in(text)  # everything is stored, and nothing is run anew
     assert json.loads((out / "search.json").read_text()) == state
@@ -82,6 +82,11 @@ def test_a_search_answers_is_stored_and_goes_on(table: Path, tmp_path: Path) -> 
         (("--budget", "soon"), "ill", "is not a time"),
         (("--budget", "0.02s"), "ill", r"too small to test anything: .* Give --budget \d+m or more"),
         (("--max-gain", "1.5"), "ill", "--max-gain is 1.5"),
+        (("--keep", "batch-size=8", "--keep", "batch-size=16"), "ill", "--keep names 'batch-size' twice"),
+        (("--keep", "batch-size=8", "--keep", "batch_size=16"), "ill", "--keep names 'batch-size' twice"),
+        (("--keep", "defense=dp_sgd:noise=1:noise=2"), "ill", "sets 'noise' twice"),
+        (("--jobs", "2", "--scheduler", "tls://127.0.0.1:1"), "ill", "--jobs would have no effect"),
+        (("--plain-tcp",), "ill", "--plain-tcp is about a scheduler's address"),
         (PLAIN, "coin", "no better than a constant answer"),
     ],
 )

@@ -63,7 +63,7 @@ def test_people_are_told_of_papers_by_their_names() -> None:
 
 
 def test_only_what_is_public_shows() -> None:
-    assert dir(seepage) == ["InputError", "SeepageError", "Summary", "__version__", "audit", "read_plan"]
+    assert dir(seepage) == ["InputError", "SeepageError", "Summary", "__version__", "advise", "audit", "read_plan"]
     assert callable(seepage.audit)
     assert type(seepage.audit).__name__ == "function"
     for name in dir(seepage):

@@ -2,28 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from seepage._core import Progress, silent
 from seepage._core.files import write_atomically
-from seepage.advice import lines, words
+from seepage.advice import lines, shown, words
 from seepage.advice.board import Board
 from seepage.advice.laboratory import SEEDS, Laboratory
 from seepage.advice.limits import Limits
 from seepage.advice.search import Found, search
 from seepage.advice.space import Candidate, candidates, reference
-from seepage.advice.stages import CONFIRM, SCREEN
+from seepage.advice.stages import CONFIRM, CONFIRMING
 from seepage.advice.state import open_state
 from seepage.data.source import Source
 from seepage.report import write_report
+from seepage.report.advice_page import render_advice
 from seepage.results import Run
 from seepage.runs.api import open_sources
-from seepage.runs.backends import open_backend
+from seepage.runs.backends import Backend, asked_backend, cores
 from seepage.runs.plan import make_plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workers:
+    """Who does the work: this process, several, or a Dask cluster, as in ``seepage audit``."""
+
+    jobs: int | None = None
+    backend: str | None = None
+    scheduler: str | None = None
+    plain_tcp: bool = False
+
+    @contextmanager
+    def open(self) -> Iterator[Backend | None]:
+        """The backend while it is used; None for this process."""
+        named = self.backend is not None or self.scheduler is not None
+        amount = (self.jobs or cores()) if named or (self.jobs or 1) > 1 else None
+        with asked_backend(
+            self.backend, jobs=self.jobs, amount=amount, scheduler=self.scheduler, plain_tcp=self.plain_tcp
+        ) as backend:
+            yield backend
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +70,7 @@ class Question:
     clients: int = 10
     exposure: float | None = None
     seed: int = 0
-    jobs: int = 1
+    workers: Workers = Workers()
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -86,8 +107,14 @@ class Advice:
     plan: str
     frameworks: dict[str, str]
 
+    def __str__(self) -> str:
+        """All of it, in words."""
+        rows = ["\t".join(row) for row in (self.headings, *self.rows)]
+        code = [f"{name}\n{text}\n" for name, text in self.frameworks.items()]
+        return "\n".join([*self.answer, "", *rows, "", *self.limits, "", *code])
 
-def advise(
+
+def answered(
     question: Question,
     folder: Path,
     *,
@@ -102,8 +129,8 @@ def advise(
     task = source.describe().task
     question.limits.check_task(task)
     state = open_state(folder, {**question.facts, "rows": source.digest})
-    pool = open_backend("local", jobs=question.jobs) if question.jobs > 1 else nullcontext(None)
-    with pool as backend:
+    with question.workers.open() as backend:
+        jobs = 1 if backend is None else max(1, backend.slots)
         laboratory = Laboratory(
             table=question.table,
             source=source,
@@ -114,7 +141,7 @@ def advise(
             budget=question.budget,
             seed=question.seed,
             clients=question.clients,
-            jobs=question.jobs,
+            jobs=jobs,
             backend=backend,
             progress=progress,
             tell=tell,
@@ -124,7 +151,7 @@ def advise(
         laboratory.settle_exposure(question.exposure, sample)
         tell(f"{len(every)} settings to look at, beside strengths between them.")
         board = Board(question.limits, plain)
-        found = search(board, every, laboratory.measure, task=task, together=question.jobs)
+        found = search(board, every, laboratory.measure, task=task, together=jobs)
     return _write(laboratory, board, found, impossible)
 
 
@@ -137,7 +164,7 @@ def _write(laboratory: Laboratory, board: Board, found: Found, impossible: Mappi
         found=found,
         board=board,
         chosen=chosen,
-        answer=words.answer(board, found, laboratory.task, laboratory.confirmed_trials, laboratory.state.exposure),
+        answer=words.answer(board, found, laboratory.task, laboratory.state.exposure),
         limits=words.limits_of_advice(board, found, impossible),
         headings=headings,
         rows=rows,
@@ -145,11 +172,14 @@ def _write(laboratory: Laboratory, board: Board, found: Found, impossible: Mappi
         frameworks={} if chosen is None else lines.framework_lines(chosen),
     )
     folder = laboratory.folder
-    write_atomically(folder / "advice.txt", as_text(advice))
+    write_atomically(folder / "advice.txt", str(advice))
+    write_atomically(
+        folder / "report.html", render_advice(shown.page_of(advice, laboratory.task, laboratory.source.name))
+    )
     if plan:
         write_atomically(folder / "plan.toml", plan)
     for chunk in laboratory.state.chunks:
-        if chunk.stage == CONFIRM.name and (folder / chunk.folder / "summary.json").exists():
+        if chunk.stage in CONFIRMING and (folder / chunk.folder / "summary.json").exists():
             write_report(Run.open(folder / chunk.folder))
     return advice
 
@@ -164,13 +194,8 @@ def _plan_of(laboratory: Laboratory, chosen: Candidate) -> str:
         "trials": laboratory.trials(CONFIRM),
         "clients": laboratory.clients,
         "exposure": laboratory.state.exposure,
-        "seed": laboratory.seed + SEEDS * (CONFIRM.place + 1 - SCREEN.place),
+        "seed": laboratory.seed + SEEDS * (CONFIRM.place + 1),
     }
+    if not isinstance(values.get("data"), str | Path):  # a frame is nothing that a file could name
+        values["data"] = None
     return lines.plan_text(values)
-
-
-def as_text(advice: Advice) -> str:
-    """All of it, for a file."""
-    rows = ["\t".join(row) for row in (advice.headings, *advice.rows)]
-    code = [f"{name}\n{text}\n" for name, text in advice.frameworks.items()]
-    return "\n".join([*advice.answer, "", *rows, "", *advice.limits, "", *code])

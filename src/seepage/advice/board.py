@@ -9,7 +9,7 @@ from seepage.advice.frontier import Point, dominates
 from seepage.advice.limits import Limits, Verdict, worst
 from seepage.advice.measured import Finding, Leak, Scores, lost, worth
 from seepage.advice.space import Candidate
-from seepage.advice.stages import Stage
+from seepage.advice.stages import CONFIRMING, PRESS, STAGES, Stage
 from seepage.results.interval import Interval
 
 
@@ -34,6 +34,11 @@ class Course:
     def leak(self) -> Leak | None:
         """Of the last stage: its attacks are the strongest, and its seeds are fresh."""
         return self.attacked[-1].leak if self.attacked else None
+
+    @property
+    def confirmed_by(self) -> int:
+        """Updates that every attack at full length was run on, with fresh seeds."""
+        return sum(each.leak.trials for each in self.attacked if each.leak and each.stage in CONFIRMING)
 
     @property
     def scores(self) -> Scores:
@@ -96,33 +101,62 @@ class Board:
         utility, loss = self.worth(candidate), self.loss(candidate)
         return utility is not None and loss is not None and self.limits.affords(utility, loss)
 
+    def meets(self, candidate: Candidate) -> bool:
+        """Whether nothing is read beyond the limits, as far as it was attacked, and the model is worth enough."""
+        return self.safety(candidate) is Verdict.HELD and self.affordable(candidate)
+
+    def pressed(self, candidate: Candidate) -> bool:
+        """Whether attacks at full length were run on it."""
+        deep = (PRESS.name, *CONFIRMING)
+        return any(finding.stage in deep for finding in self.courses[candidate].findings)
+
+    def leaks_stronger(self, candidate: Candidate) -> bool:
+        """Whether the same defence leaked too much when it was stronger."""
+        return any(other.stronger(candidate) and self.safety(other) is Verdict.BROKEN for other in self.courses)
+
+    def out(self, candidate: Candidate) -> bool:
+        """Whether it leaks too much, or must, because the same defence did when it was stronger."""
+        return self.safety(candidate) is Verdict.BROKEN or self.leaks_stronger(candidate)
+
+    def costs_weaker(self, candidate: Candidate) -> bool:
+        """Whether the same defence cost too much, beyond doubt, when it was weaker."""
+        return any(candidate.stronger(other) and self.cost(other) is Verdict.BROKEN for other in self.courses)
+
     def point(self, candidate: Candidate) -> Point | None:
         """Where it is on the frontier."""
         leak, utility = self.courses[candidate].leak, self.worth(candidate)
         if leak is None or utility is None:
             return None
-        return Point(name=candidate.name, exact=leak.exact, gain=leak.gain, utility=utility)
+        depth = [each.name for each in STAGES].index(self.courses[candidate].stage)
+        return Point(name=candidate.name, exact=leak.exact, gain=leak.gain, utility=utility, depth=depth)
 
     def points(self) -> list[Point]:
         """Of all that have one."""
         return [point for each in self.courses if (point := self.point(each))]
 
+    def ranked(self) -> list[Candidate]:
+        """All whose leak and worth are known, the best first."""
+        return sorted((each for each in self.courses if self.point(each)), key=self.rank)
+
+    def label(self, candidate: Candidate) -> str:
+        """Its name, without a batch size that is everybody's."""
+        alike = len({each.batch_size for each in self.courses}) == 1
+        return candidate.name.replace(f", batch size {candidate.batch_size}", "") if alike else candidate.name
+
     def alive(self, every: Sequence[Candidate]) -> list[Candidate]:
         """Those that may still be the answer, the most promising first."""
-        left = [
-            each
-            for each in every
-            if Verdict.BROKEN not in (self.safety(each), self.cost(each)) and not self._beaten(each, every)
-        ]
+        open_ = [each for each in every if not self.out(each)]
+        left = [each for each in open_ if self.cost(each) is not Verdict.BROKEN and not self._beaten(each, open_)]
         return sorted(left, key=self.rank)
 
     def rank(self, candidate: Candidate) -> tuple[object, ...]:
-        """Held before unclear, affordable before dear, little loss before much; then little leakage."""
+        """Held before unclear, affordable before dear, attacked at full length before not, then by loss and leakage."""
         loss, leak = self.loss(candidate), self.courses[candidate].leak
         order = [Verdict.HELD, Verdict.UNCLEAR, Verdict.BROKEN]
         return (
             order.index(self.safety(candidate)),
             not self.affordable(candidate) if loss else False,
+            not self.pressed(candidate),
             round(loss.mean, 3) if loss else 0.0,
             leak.gain.mean if leak else 1.0,
             candidate,

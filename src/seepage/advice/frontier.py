@@ -21,6 +21,7 @@ class Point:
         exact: share of rows that were read exactly; less is better.
         gain: share of cells read beyond guessing; less is better.
         utility: the score of the model; more is better.
+        depth: how far its attacks went; what a weak attack did not read says nothing against a stronger one.
 
     Example:
         >>> certain = Interval(0.0, 0.0, 0.0)
@@ -32,6 +33,7 @@ class Point:
     exact: Interval
     gain: Interval
     utility: Interval
+    depth: int = 0
 
 
 def parts_below(one: Interval, other: Interval) -> bool:
@@ -49,6 +51,8 @@ def parts_below(one: Interval, other: Interval) -> bool:
 def dominates(one: Point, other: Point) -> bool:
     """Whether ``one`` is beyond doubt better in something, and in nothing else than better or the same.
 
+    One that was attacked less than the other is never said to be better.
+
     Example:
         >>> nothing, much = Interval(0.0, 0.0, 0.1), Interval(0.9, 0.8, 1.0)
         >>> safe = Point(name="safe", exact=nothing, gain=nothing, utility=Interval(0.8, 0.79, 0.81))
@@ -56,6 +60,8 @@ def dominates(one: Point, other: Point) -> bool:
         >>> dominates(safe, open_), dominates(open_, safe)
         (True, False)
     """
+    if one.depth < other.depth:
+        return False
     pairs = [(one.exact, other.exact), (one.gain, other.gain), (_turned(one.utility), _turned(other.utility))]
     better = [parts_below(*pair) for pair in pairs]
     return any(better) and all(clear or _same(*pair) for clear, pair in zip(better, pairs, strict=True))

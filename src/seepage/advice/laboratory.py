@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,9 +10,11 @@ from typing import Any
 
 from seepage._core import InputError, Progress, silent
 from seepage._core.stopwatch import duration
+from seepage.advice.clock import Clock, OutOfTime
+from seepage.advice.costs import Costs, rates_of
 from seepage.advice.measured import Finding, read_findings
 from seepage.advice.space import Candidate
-from seepage.advice.stages import CONFIRM, LEAST, SCREEN, TRAIN, Stage
+from seepage.advice.stages import ARSENAL, CONFIRM, CONFIRMING, LEAST, LONGER, SCREEN, TRAIN, Stage
 from seepage.advice.state import Chunk, State
 from seepage.results.rows import RowsSummary
 from seepage.runs.api import run
@@ -23,9 +24,12 @@ from seepage.runs.probe import estimate
 from seepage.runs.threads import own_threads
 from seepage.studies.study import Opened
 
-EXPOSURES = (25.0, 10.0, 5.0, 2.0, 1.0)  # passes over the rows that a search may train for
-TRAININGS = 20  # that a search makes, about: the longest exposure is taken with which they take a third of the time
-SMALLER = (1.0, 0.5, 1 / 3, 1 / 6)  # of the updates that confirm a setting, where time is short; one training at least
+EXPOSURES = (25.0, 10.0, 5.0, 3.0, 1.0)  # passes over the rows that a search may train for
+TRAININGS = 100  # that a search makes, about: the longest exposure is taken with which they take a third of the time
+# Shares of the updates that confirm a setting, where time is short.
+SMALLER = {ARSENAL.name: (1.0, 0.5, 0.3), CONFIRM.name: (1.0, 2 / 3, 0.5, 1 / 3, 1 / 6)}
+SPARE = 1.3  # times what confirming is expected to take is kept for it
+KEPT = 0.5  # of the budget is kept for confirming, at most
 ROOM = 8  # times what any answer takes is a budget in which a search can look around
 SEEDS = 1000  # between the seeds of two stages
 
@@ -57,22 +61,15 @@ class Laboratory:
     progress: Progress = silent
     tell: Callable[[str], None] = field(default=lambda line: None)
     told: set[str] = field(default_factory=set)
-    confirmed_trials: int = 0
 
     def __post_init__(self) -> None:
-        self._before, self._begun = self.state.used, time.monotonic()
+        self.clock = Clock(self.budget, self.state.used)
         self._more = self.budget > self.state.budget  # so what was confirmed in a hurry may be confirmed better
-        self._closed: set[str] = set()  # stages whose time is gone
         self.state.budget = max(self.budget, self.state.budget)
-
-    @property
-    def used(self) -> float:
-        """Seconds of this search: of earlier sessions in runs, of this one in all."""
-        return self._before + time.monotonic() - self._begun
 
     def trials(self, stage: Stage) -> int:
         """Attacked updates of a stage: every client of every training."""
-        return stage.federations * self.clients
+        return max(2, round(stage.federations * self.clients))
 
     def plan(self, stage: Stage, every: Sequence[Candidate], trials: int, only_worth: Candidate | None = None) -> Plan:
         """The plan that measures settings: a case for each, named after it."""
@@ -119,65 +116,88 @@ class Laboratory:
         if self.state.exposure:
             return
         self.state.exposure = asked or EXPOSURES[-1]
-        single, pair = self._smallest(sample)
+        pair = self._smallest(sample)
         if pair > 0.8 * self.budget:  # the first time anything is done takes longest
-            single, pair = self._smallest(sample)
+            pair = self._smallest(sample)
         if pair > 0.8 * self.budget:
             raise InputError(
                 f"A budget of {duration(self.budget)} is too small to test anything: the plain setting and one other "
                 f"take about {duration(pair)}. Give --budget {math.ceil(pair * ROOM / 60)}m or more."
             )
         if asked is None:
+            single = self._of_one_pass()
             fit = [each for each in EXPOSURES if each * single * TRAININGS <= 0.3 * self.budget * self.jobs]
             self.state.exposure = max(fit, default=EXPOSURES[-1])
         self.state.save(self.folder)
 
-    def _smallest(self, sample: Candidate) -> tuple[float, float]:
-        """Seconds of one training of the plain setting; and of all that must be trained for any answer."""
-        single = self.seconds(TRAIN, [self.plain], self.clients)
-        return single, TRAIN.federations * (single + self.seconds(TRAIN, [sample], self.clients))
+    def _smallest(self, sample: Candidate) -> float:
+        """Seconds of all that must be trained for any answer."""
+        return TRAIN.federations * self.seconds(TRAIN, [self.plain, sample], self.clients)
+
+    def _of_one_pass(self) -> float:
+        """Seconds that one more pass over the rows takes the plain setting: attacks and scoring stay the same."""
+        taken = []
+        for passes in (EXPOSURES[-1], EXPOSURES[-2]):
+            self.state.exposure = passes
+            taken.append(self.seconds(LONGER, [self.plain], self.clients))
+        return max(taken[1] - taken[0], 0.0) / (EXPOSURES[-2] - EXPOSURES[-1])
 
     def measure(
         self, stage: Stage, every: Sequence[Candidate], only_worth: Candidate | None = None
     ) -> dict[Candidate, Finding] | None:
-        """Run a stage on settings, or read what is stored of it; None when its time is gone."""
+        """Run a stage on settings, or read what is stored of it; None when there is no time for it."""
         chunk = self._chunk(stage, every, only_worth)
         if chunk is None:
             return None
         self._say(stage, every, chunk)
-        begun = time.monotonic()
-        plan = self.plan(stage, every, chunk.trials, only_worth)
-        summary = run(
-            plan,
-            out=self.folder / chunk.folder,
-            command="seepage advise",
-            sources=[self.source] * len(plan.variants),
-            backend=self.backend,
-            progress=self.progress,
-        )
+        summary = self._run(chunk, self.plan(stage, every, chunk.trials, only_worth))
+        if summary is None:
+            return None
         if chunk.seconds is None:
-            chunk.seconds = time.monotonic() - begun
+            chunk.seconds, chunk.rates = self.clock.lap() + chunk.spent, rates_of(every, summary.cells)
             self.state.save(self.folder)
-        if stage is CONFIRM:
-            self.confirmed_trials = chunk.trials
-        assert isinstance(summary, RowsSummary)
         seed = self.seed + SEEDS * stage.place
         every = [*every, *([only_worth] if only_worth else [])]
         found = read_findings(summary, every, stage.name, seed, self.task, only_worth)
+        if not stage.judged:
+            return {each: replace(one, only_worth=True) for each, one in found.items()}
         # A model that was never trained has no worth to compare.
         return found if stage.trained else {each: replace(one, scores={}) for each, one in found.items()}
+
+    def _run(self, chunk: Chunk, plan: Plan) -> RowsSummary | None:
+        """The summary of a run; None if the budget ended before it did. What it has done is kept, and gone on with."""
+        self.clock.start()
+        over = chunk.seconds is not None  # all of it is stored: reading it is no work
+        try:
+            summary = run(
+                plan,
+                out=self.folder / chunk.folder,
+                command="seepage advise",
+                sources=[self.source] * len(plan.variants),
+                backend=self.backend,
+                progress=self.progress if over else self.clock.ending(self.progress),
+            )
+        except (OutOfTime, KeyboardInterrupt) as stop:
+            chunk.spent += self.clock.lap()
+            self.state.save(self.folder)
+            if isinstance(stop, KeyboardInterrupt):
+                raise
+            return None
+        assert isinstance(summary, RowsSummary)
+        return summary
 
     def _chunk(self, stage: Stage, every: Sequence[Candidate], only_worth: Candidate | None) -> Chunk | None:
         """The run that measures these settings: a stored one, or a new one if there is time."""
         stored = self.state.find(stage.name, list(every))
+        done = stored is not None and stored.seconds is not None
         hurried = stored is not None and stage is CONFIRM and self._more and stored.trials < self.trials(stage)
-        if stored is not None and not hurried:
+        if stored is not None and done and not hurried:
             return stored
-        trials = None if stage.name in self._closed else self._fitting(stage, every)
-        if trials is None and stage is not CONFIRM:  # one setting may be confirmed sooner than another
-            self._closed.add(stage.name)
-        if trials is None or (stored is not None and trials <= stored.trials):
-            return stored
+        trials = self._fitting(stage, every)
+        if stored is not None and (trials is None or trials <= stored.trials):
+            return stored if done or trials is not None else None
+        if trials is None:
+            return None
         chunk = Chunk(
             folder=f"{stage.name}-{1 + sum(each.stage == stage.name for each in self.state.chunks):02}",
             stage=stage.name,
@@ -190,27 +210,28 @@ class Laboratory:
         return chunk
 
     def _fitting(self, stage: Stage, every: Sequence[Candidate]) -> int | None:
-        """Updates that can be attacked in the time that is left for a stage; None if it is gone."""
-        left, trials = stage.until * self.budget - self.used, self.trials(stage)
-        if stage is not CONFIRM:
-            must = self.plain in every
-            return trials if must or (left > 0 and self._expected(stage, every, trials) <= left) else None
-        if left <= 0:  # to try what it would take is work, too
+        """Updates that can be attacked in the time that is left for a stage; None if there is no time for it."""
+        trials, costs = self.trials(stage), Costs(self.state.chunks, self.clients, self.jobs)
+        confirms, whole = stage.name in CONFIRMING, self.budget - self.clock.used
+        left = whole if confirms else min(stage.until * self.budget - self.clock.used, whole - self._kept(costs, every))
+        if self.plain in every and not confirms:  # others are nothing without it
+            return trials
+        if left <= 0:
             return None
-        whole = self.seconds(stage, every, trials)
-        left = stage.until * self.budget - self.used
-        many = [round(trials * share) for share in SMALLER if share * whole <= 0.9 * left]
-        return max(many, default=None)
+        for many in (max(2, round(trials * share)) for share in SMALLER.get(stage.name, (1.0,))):
+            expected = costs.seconds(stage, every, many, beside=confirms and self.plain not in every)
+            if expected is None or expected <= left:
+                return many
+        return None
 
-    def _expected(self, stage: Stage, every: Sequence[Candidate], trials: int) -> float:
-        """Seconds: those of the stage so far, or of a short trial before it."""
-        known = [each for each in self.state.chunks if each.stage == stage.name and each.seconds is not None]
-        if not known:
-            return self.seconds(stage, every, trials)
-        return sum(each.seconds or 0.0 for each in known) / sum(len(each.settings) for each in known) * len(every)
+    def _kept(self, costs: Costs, every: Sequence[Candidate]) -> float:
+        """Seconds that are not touched before confirming: as much as it takes with the fewest updates."""
+        fewest = max(2, round(self.trials(ARSENAL) * SMALLER[ARSENAL.name][-1]))
+        needed = costs.seconds(ARSENAL, every[-1:], fewest, beside=True)
+        return min(SPARE * (needed or 0.0), KEPT * self.budget)
 
     def _say(self, stage: Stage, every: Sequence[Candidate], chunk: Chunk) -> None:
-        if stage.name not in self.told or stage is CONFIRM:
+        if stage.name not in self.told or stage.name in CONFIRMING:
             self.told.add(stage.name)
             passes = "1 pass" if self.state.exposure == 1 else f"{self.state.exposure:g} passes"
             self.tell(_SAID[stage.name].format(trials=chunk.trials, name=every[0].name, passes=passes))
@@ -219,6 +240,8 @@ class Laboratory:
 _SAID = {
     "screen": "Screening: quick attacks on {trials} first updates of every setting ...",
     "train": "Training what survived for {passes} over the rows, and attacking {trials} updates of each ...",
-    "longer": "Looking longer at the most promising settings: {trials} updates of each, full-length attack ...",
-    "confirm": "Confirming {name}: every attack at full length on {trials} fresh updates ...",
+    "press": "Pressing the most promising settings: full-length attacks on {trials} first updates of each ...",
+    "longer": "Training the best few again, to tell what they cost ...",
+    "arsenal": "Every attack at full length on {trials} fresh updates of {name} ...",
+    "confirm": "Confirming {name}: the same on {trials} more ...",
 }

@@ -59,6 +59,22 @@ def _in_flower(candidate: Candidate) -> list[str]:
         ]
     if candidate.family == "dp_sgd":
         return ["# The client trains with Opacus: see the lines for it."]
+    if candidate.family == "local_dp" and candidate.strength is not None:
+        return [
+            "from flwr.clientapp.mod import LocalDpMod",
+            "",
+            f"app = ClientApp(mods=[LocalDpMod(clipping_norm=1.0, sensitivity=2.0, epsilon={candidate.strength:g}, "
+            "delta=1e-5)])",
+            "# Its noise follows the classic bound, so it is not exactly the noise that was measured.",
+        ]
+    if candidate.family == "dp_fedavg" and candidate.strength is not None:
+        return [
+            "# In the ClientApp, before the update goes into its message:",
+            "length = numpy.sqrt(sum(float((each**2).sum()) for each in update))",
+            "short = [each * min(1.0, 1.0 / max(length, 1e-12)) for each in update]",
+            f"noisy = [each + numpy.random.normal(0.0, {candidate.strength:g}, each.shape) for each in short]",
+            _LIKE_SENT,
+        ]
     return [_NONE.format(framework="Flower", defense=candidate.defense)]
 
 
@@ -74,7 +90,7 @@ def _in_nvflare(candidate: Candidate) -> list[str]:
         return []
     if candidate.family == "dp_sgd":
         return ["# The training script trains with Opacus: see the lines for it."]
-    if candidate.family == "top_k":
+    if candidate.family == "top_k" and candidate.strength is not None:
         return [
             "from nvflare.app_common.filters.percentile_privacy import PercentilePrivacy",
             "",
@@ -82,6 +98,13 @@ def _in_nvflare(candidate: Candidate) -> list[str]:
             f'    PercentilePrivacy(percentile={100 * (1 - candidate.strength):g}, gamma=1000.0), tasks=["train"]',
             ")",
             "# The nearest that NVFlare has: its percentile is of all weights; a large gamma cuts no change.",
+        ]
+    if candidate.family == "first_layer_withheld":
+        return [
+            "from nvflare.app_common.filters import ExcludeVars",
+            "",
+            'recipe.add_client_output_filter(ExcludeVars(exclude_vars=["0.weight", "0.bias"]), tasks=["train"])',
+            "# The names are those of your model's first layer, which must stay as it was drawn.",
         ]
     return [_NONE.format(framework="NVFlare", defense=candidate.defense)]
 

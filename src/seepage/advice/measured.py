@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scipy.special import stdtrit
 
 from seepage._core import Outcome
 from seepage.advice.limits import SCORES, unseen
 from seepage.advice.space import Candidate
+from seepage.advice.stages import STAGES
 from seepage.results.interval import Interval, bootstrap
 from seepage.results.rows import RowsResult, RowsSummary
 
 FEW = 5  # values from which on resampling is trusted
+UNTRAINED = tuple(stage.name for stage in STAGES if not stage.trained)
 Scores = Mapping[tuple[int, int], float]  # by seed and training
 
 
@@ -58,6 +60,11 @@ class Finding:
     scores: Scores
     epsilon: float | None = None
     only_worth: bool = False
+
+    @property
+    def scored(self) -> bool:
+        """Whether models were trained, so that they could be scored."""
+        return self.stage not in UNTRAINED
 
 
 def read_findings(
@@ -112,8 +119,9 @@ def read_leak(cells: Sequence[RowsResult]) -> Leak | None:
 
 
 def worth(scores: Scores) -> Interval | None:
-    """The score of a setting's models, over trainings."""
-    return _over_trainings(list(scores.values()))
+    """The score of a setting's models, over trainings. None of our scores is above 1."""
+    found = _over_trainings(list(scores.values()))
+    return found and replace(found, high=None if found.high is None else min(found.high, 1.0))
 
 
 def lost(scores: Scores, plain: Scores) -> Interval | None:

@@ -1,25 +1,31 @@
 """The search: successive halving by intervals, within a budget of seconds.
 
-A setting leaves the search only where a limit is broken even at the good end of its interval, or where another one is
-better beyond doubt. What is left over when the time of a stage is gone is told as not tested, never as unsafe.
+A setting leaves the search only where a limit is broken even at the good end of its interval, where another one is
+better beyond doubt, or where the same defence leaked when it was stronger or cost too much when it was weaker. What is
+left over when the time of a stage is gone is told as not tested, never as unsafe.
+
+NOTE[DIFF] strengths are halved by ratio between one that leaks and one that costs too much. Optuna's samplers were
+tried in its place (``benchmarks/strengths.py``, ``docs/how-to/advise.md``): with the three measurements that a budget
+allows, TPE comes far less near the best strength, and the Gaussian process not nearer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from seepage._core import InputError
 from seepage.advice.board import Board
+from seepage.advice.checks import check_guessing, check_worth, distance
 from seepage.advice.limits import Verdict
 from seepage.advice.measured import Finding
-from seepage.advice.space import Candidate, between, neighbours
-from seepage.advice.stages import CONFIRM, LONGER, SCREEN, TRAIN, Stage
+from seepage.advice.space import Candidate, between, from_weak, neighbours
+from seepage.advice.stages import ARSENAL, CONFIRM, CONFIRMING, LONGER, PRESS, SCREEN, TRAIN, Stage
 
 AT_ONCE = 6  # settings that are screened in one run: it takes seconds to begin one
-FOLLOWED = 4  # settings that are looked at longer, at most
-WORTHLESS = {"binary": 0.55, "multiclass": 0.0, "regression": 0.0}  # a score that says that nothing was learned
+FOLLOWED = 3  # settings that are looked at longer, at most
+TRIES = 6  # settings that are tried to be confirmed, at most
+HALVINGS = 3  # of the interval between two strengths, at most
 
 
 class Measure(Protocol):
@@ -28,7 +34,7 @@ class Measure(Protocol):
     def __call__(
         self, stage: Stage, every: Sequence[Candidate], only_worth: Candidate | None = None
     ) -> dict[Candidate, Finding] | None:
-        """What was found, and what the setting ``only_worth`` is worth; None when the time of the stage is gone."""
+        """What was found, and what the setting ``only_worth`` is worth; None when there is no time for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +47,7 @@ class Found:
         next_best: other settings that held the limits when they were last looked at.
         nearest: where nothing meets the limits, what came nearest.
         untested: candidates for which there was no time.
+        implied: candidates that were left out, since the same defence leaked when it was stronger.
     """
 
     recommended: Candidate | None
@@ -48,6 +55,7 @@ class Found:
     next_best: tuple[Candidate, ...]
     nearest: Candidate | None
     untested: tuple[Candidate, ...]
+    implied: tuple[Candidate, ...] = ()
 
 
 def search(
@@ -66,27 +74,64 @@ def search(
     survivors = [each for each in board.alive(screened) if each != board.plain]
     trained = _through(board, TRAIN, [board.plain], measure, 1)
     check_worth(board, task)
-    trained += _through(board, TRAIN, survivors, measure, together)
-    refined = [each for each in refinements(board, [*screened, *trained]) if each not in board.courses]
-    trained += _through(board, TRAIN, refined, measure, together)
+    trained += _through(board, TRAIN, weak_first(board, survivors), measure, together)
+    _press(board, trained, measure, together)
+    trained += _refine(board, [*screened, *trained], measure)
     left = board.alive(trained)
     # Nothing to tell apart where one is left; and the rest is for fresh seeds.
     if len(left) > 1 and not settled(board, left):
         _longer(board, left[:FOLLOWED], measure)
-        left = board.alive(left)
-    return _confirm(board, left, every, measure)
+    return _confirm(board, trained, every, measure)
+
+
+def weak_first(board: Board, every: Sequence[Candidate]) -> list[Candidate]:
+    """The weakest strength of every defence that survived, then the next ones: what costs least is looked at first."""
+    groups: dict[Candidate, list[Candidate]] = {}
+    for each in every:
+        groups.setdefault(each.group, []).append(each)
+    places = {each: place for group in groups.values() for place, each in enumerate(from_weak(group))}
+    return sorted(every, key=lambda each: (places[each], board.rank(each)))
 
 
 def _through(
     board: Board, stage: Stage, every: Sequence[Candidate], measure: Measure, together: int
 ) -> list[Candidate]:
-    """Bring settings through a stage, some at once, until its time is gone."""
+    """Bring settings through a stage, some at once, as long as there is time."""
     done: list[Candidate] = []
-    for part in batched(dict.fromkeys(every), together):
-        if found := measure(stage, part):  # when time is gone, what is stored of earlier sessions still counts
+    waiting = list(dict.fromkeys(every))
+    while waiting:
+        waiting = [each for each in waiting if not board.leaks_stronger(each) and not board.costs_weaker(each)]
+        part, waiting = waiting[:together], waiting[together:]
+        if part and (found := measure(stage, part)):  # what is stored of earlier sessions counts without time, too
             board.add(found)
             done += part
     return done
+
+
+def _press(board: Board, every: Sequence[Candidate], measure: Measure, together: int) -> None:
+    """Full-length attacks on the most promising ones, until some of them hold; the rest would cost more."""
+    tried: set[Candidate] = set()
+    while sum(board.pressed(each) and board.meets(each) for each in every) < FOLLOWED:
+        waiting = [each for each in board.alive(every) if each not in tried and not board.pressed(each)]
+        part = [each for each in waiting if board.affordable(each)][:together]
+        if not part:
+            return
+        tried |= set(part)
+        if found := measure(PRESS, part):
+            board.add(found)
+
+
+def _refine(board: Board, every: Sequence[Candidate], measure: Measure) -> list[Candidate]:
+    """Strengths between one that leaks and one that costs too much, halved again and again."""
+    late, known = replace(TRAIN, until=PRESS.until), list(dict.fromkeys(every))
+    for _ in range(HALVINGS):
+        new = [each for each in refinements(board, known) if each not in board.courses]
+        trained = _through(board, late, new, measure, 1)
+        _press(board, trained, measure, 1)
+        known += trained
+        if not trained:
+            break
+    return known[len(dict.fromkeys(every)) :]
 
 
 def _longer(board: Board, every: Sequence[Candidate], measure: Measure) -> None:
@@ -96,39 +141,44 @@ def _longer(board: Board, every: Sequence[Candidate], measure: Measure) -> None:
         board.add(found)
 
 
-def batched(every: Iterable[Candidate], size: int) -> list[list[Candidate]]:
-    """In parts of this size, in their order."""
-    listed = list(every)
-    return [listed[begin : begin + size] for begin in range(0, len(listed), size)]
-
-
-def _confirm(board: Board, left: Sequence[Candidate], every: Sequence[Candidate], measure: Measure) -> Found:
+def _confirm(board: Board, trained: Sequence[Candidate], every: Sequence[Candidate], measure: Measure) -> Found:
     """The whole arsenal and fresh seeds on the best; on the next one if that breaks it."""
-    queue, confirmed = list(left), None
-    for _ in range(FOLLOWED):
-        if not queue:
+    tried: list[Candidate] = []
+    confirmed = None
+    for _ in range(TRIES):
+        best = next((each for each in board.alive(trained) if each not in tried), None)  # one less may beat others
+        if best is None:
             break
-        best = min(queue, key=board.rank)
-        queue.remove(best)
-        found = measure(CONFIRM, [best], None if best == board.plain else board.plain)
-        if found is None:  # there is no time for this one; attacks on another may be quicker
-            continue
-        board.add(found)
-        if board.safety(best) is Verdict.HELD and board.affordable(best):
+        tried.append(best)
+        if _holds(board, best, measure):
             confirmed = best
             break
-    open_ = [each for each in left if board.safety(each) is Verdict.HELD and board.affordable(each)]
-    chosen = confirmed or min(
-        (each for each in open_ if board.courses[each].stage != CONFIRM.name), key=board.rank, default=None
-    )
-    trained = [each for each in board.courses if board.worth(each) is not None]
+    open_ = [each for each in dict.fromkeys(trained) if board.meets(each) and not board.out(each)]
+    waiting = [each for each in open_ if board.courses[each].stage not in CONFIRMING]
+    chosen = confirmed or min(waiting, key=board.rank, default=None)
+    worth = [each for each in board.courses if board.worth(each) is not None]
+    missed = [each for each in every if each not in board.courses]
     return Found(
         recommended=chosen,
         confirmed=confirmed is not None,
         next_best=tuple(sorted((each for each in open_ if each != chosen), key=board.rank)[:2]),
-        nearest=None if chosen else min(trained, key=lambda each: distance(board, each), default=None),
-        untested=tuple(each for each in every if each not in board.courses),
+        nearest=None if chosen else min(worth, key=lambda each: distance(board, each), default=None),
+        untested=tuple(each for each in missed if not board.leaks_stronger(each)),
+        implied=tuple(each for each in missed if board.leaks_stronger(each)),
     )
+
+
+def _holds(board: Board, candidate: Candidate, measure: Measure) -> bool:
+    """Whether a setting holds under every attack: on few updates first, which is enough to see most leaks."""
+    only_worth = None if candidate == board.plain else board.plain
+    for stage in (ARSENAL, CONFIRM):
+        found = measure(stage, [candidate], only_worth)
+        if found is None:  # there is no time for this one; attacks on another may be quicker
+            break
+        board.add(found)
+        if board.safety(candidate) is Verdict.BROKEN or not board.affordable(candidate):
+            return False
+    return board.courses[candidate].stage in CONFIRMING and board.meets(candidate)
 
 
 def settled(board: Board, left: Sequence[Candidate]) -> bool:
@@ -147,51 +197,8 @@ def refinements(board: Board, every: Sequence[Candidate]) -> list[Candidate]:
     """Strengths between one that leaks and the next one, which does not but costs too much."""
     found = []
     for weak, strong in neighbours(list(dict.fromkeys(every))):
-        leaks = board.safety(weak) is not Verdict.HELD
+        leaks = board.safety(weak) is Verdict.BROKEN
         dear = board.worth(strong) is not None and not board.affordable(strong)
         if leaks and dear and (middle := between(weak, strong)):
             found.append(middle)
     return found
-
-
-def distance(board: Board, candidate: Candidate) -> float:
-    """How far a setting is beyond the limits, all of them added up; for telling which one is nearest."""
-    leak, utility, loss = board.courses[candidate].leak, board.worth(candidate), board.loss(candidate)
-    if leak is None or utility is None or loss is None:
-        return float("inf")
-    limits = board.limits
-    dear = limits.min_auc - utility.mean if limits.min_auc is not None else loss.mean - (limits.max_loss or 0.0)
-    high = leak.gain.mean if leak.gain.high is None else leak.gain.high
-    return max(leak.exact.mean - limits.rows_exact, 0.0) + max(high - limits.gain, 0.0) + max(dear, 0.0)
-
-
-def check_guessing(board: Board) -> None:
-    """A limit that guessing breaks is broken by every setting."""
-    for course in board.courses.values():
-        leak = course.leak
-        if leak is not None and leak.guessed > board.limits.rows_exact and leak.rows_exact <= leak.rows_guessed:
-            raise InputError(
-                f"Guessing alone, without any update, gets {leak.rows_guessed} of {leak.rows} rows exactly, so no "
-                f"setting can keep --max-rows-exact {board.limits.rows_exact:g}; allow more than {leak.guessed:.3f}."
-            )
-
-
-def check_worth(board: Board, task: str) -> None:
-    """A plain model that is worth nothing, or less than is asked for, leaves nothing to search."""
-    utility = board.worth(board.plain)
-    if utility is None:
-        raise InputError(
-            "What the model without a defence is worth could not be measured: the test rows have one class, or it "
-            "diverged. Check the target, or give more rows."
-        )
-    if utility.mean <= WORTHLESS[task]:
-        raise InputError(
-            f"Without any defence the model is no better than a constant answer (its score is {utility.mean:.3f}), so "
-            "there is no utility to keep. Check the target, or train longer (--exposure)."
-        )
-    least, high = board.limits.min_auc, utility.mean if utility.high is None else utility.high
-    if least is not None and high < least:
-        raise InputError(
-            f"--min-auc {least:g} cannot be met: {board.plain.name} gets a ROC AUC of {utility.mean:.3f} (at most "
-            f"{high:.3f}), and hiding more does not make it better. Ask for less, or train longer (--exposure)."
-        )

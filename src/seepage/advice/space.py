@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from seepage._core import InputError, unknown_name
+from seepage.advice.families import FAMILIES
 
 WIDTH = 32  # of the model's hidden layers, as the part `mlp` ships
 LOCAL_BATCHES = 4  # of a client's local rows, where it makes several steps before it sends
-# From weak to strong. `{}` is where the strength goes.
-FAMILIES: dict[str, tuple[str, tuple[float, ...]]] = {
-    "gaussian_noise": ("gaussian_noise:{}", (0.001, 0.01, 0.1)),
-    "dp_sgd": ("dp_sgd:clip=1:noise={}", (0.1, 0.5, 2.0)),
-    "top_k": ("top_k:{}", (0.1, 0.01)),
-    "quantisation": ("quantisation:{}", (8, 2, 1)),
-}
-CONTINUOUS = ("gaussian_noise", "dp_sgd", "top_k")  # whose strengths have others between them
 AXES: dict[str, tuple[Any, ...]] = {
     "batch-size": (8, 32, 128),
-    "defense": ("none", *(form.format(f"{each:g}") for form, many in FAMILIES.values() for each in many)),
+    "defense": ("none", *(spec for family in FAMILIES.values() for spec in family.specs)),
     "local-epochs": (0, 1, 5),
     "width": (WIDTH, 8),
 }
@@ -69,15 +61,26 @@ class Candidate:
         return self.defense.partition(":")[0]
 
     @property
-    def strength(self) -> float:
-        """The number that says how strong the defence is; 0 where there is none."""
-        form, _ = FAMILIES.get(self.family, ("", ()))
-        before = form.partition("{}")[0]
-        text = self.defense.removeprefix(before) if before and self.defense.startswith(before) else ""
-        try:
-            return float(text)
-        except ValueError:
-            return 0.0
+    def strength(self) -> float | None:
+        """The number that says how strong the defence is; None where there is none."""
+        family = FAMILIES.get(self.family)
+        return None if family is None else family.strength(self.defense)
+
+    @property
+    def group(self) -> Candidate:
+        """What settings that differ by the strength alone have in common."""
+        return replace(self, defense=self.family) if self.strength is not None else self
+
+    def stronger(self, other: Candidate) -> bool:
+        """Whether it is the same with a stronger defence.
+
+        Example:
+            >>> Candidate(defense="top_k:0.01").stronger(Candidate(defense="top_k:0.1"))
+            True
+        """
+        if self.group != other.group or self.strength is None or other.strength is None:
+            return False
+        return FAMILIES[self.family].stronger(self.strength, other.strength)
 
     def values(self) -> dict[str, Any]:
         """The settings of the study of rows that it stands for."""
@@ -104,6 +107,8 @@ def read_keep(keep: Mapping[str, str]) -> dict[str, Any]:
         name = typed.replace("_", "-")
         if name not in AXES:
             raise unknown_name("thing to keep (--keep):", typed, AXES)
+        if name in found:
+            raise InputError(f"--keep names {name!r} twice; say once what it stays at.")
         found[name] = _defense(text) if name == "defense" else _whole(name, text)
     if set(found) == set(AXES):
         raise InputError(
@@ -131,7 +136,7 @@ def candidates(keep: Mapping[str, Any]) -> tuple[Candidate, ...]:
 
     Example:
         >>> len(candidates({})), {each.batch_size for each in candidates({"batch-size": 8})}
-        (45, {8})
+        (102, {8})
     """
     base = reference(keep)
     sizes = (keep["batch-size"],) if "batch-size" in keep else AXES["batch-size"]
@@ -147,7 +152,7 @@ def _ordered(base: Candidate, found: Iterable[Candidate]) -> tuple[Candidate, ..
     """The reference, then one strength of every family after the other: a search that is cut short saw all kinds."""
 
     def key(each: Candidate) -> tuple[int, int, int]:
-        _, strengths = FAMILIES.get(each.family, ("", ()))
+        strengths = FAMILIES[each.family].strengths if each.family in FAMILIES else ()
         middle = len(strengths) // 2
         place = strengths.index(each.strength) if each.strength in strengths else middle
         changed = (each.local_epochs != base.local_epochs) + (each.width != base.width)
@@ -164,27 +169,28 @@ def between(weak: Candidate, strong: Candidate) -> Candidate | None:
         >>> between(Candidate(defense="gaussian_noise:0.01"), Candidate(defense="gaussian_noise:0.1")).defense
         'gaussian_noise:0.03'
     """
-    if weak.family != strong.family or weak.family not in CONTINUOUS or not weak.strength * strong.strength:
+    if not strong.stronger(weak):
         return None
-    if replace(weak, defense=strong.defense) != strong:
-        return None
-    form, _ = FAMILIES[weak.family]
-    middle = float(f"{math.sqrt(weak.strength * strong.strength):.1g}")
-    found = replace(weak, defense=form.format(f"{middle:g}"))
-    return None if found in (weak, strong) else found
+    family = FAMILIES[weak.family]
+    assert weak.strength is not None
+    assert strong.strength is not None
+    middle = family.between(weak.strength, strong.strength)
+    return None if middle is None else replace(weak, defense=family.spec(middle))
 
 
 def neighbours(every: Sequence[Candidate]) -> list[tuple[Candidate, Candidate]]:
     """Pairs that differ by one step of strength, the weaker first."""
     groups: dict[Candidate, list[Candidate]] = {}
     for each in every:
-        if each.family in CONTINUOUS and each.strength:
-            groups.setdefault(replace(each, defense=each.family), []).append(each)
-    pairs = []
-    for group in groups.values():
-        group.sort(key=lambda each: each.strength, reverse=group[0].family == "top_k")  # a small share hides more
-        pairs += list(itertools.pairwise(group))
-    return pairs
+        if each.strength is not None:
+            groups.setdefault(each.group, []).append(each)
+    return [pair for group in groups.values() for pair in itertools.pairwise(from_weak(group))]
+
+
+def from_weak(group: Iterable[Candidate]) -> list[Candidate]:
+    """Settings that differ by strength, the weakest first."""
+    every = list(group)
+    return sorted(every, key=lambda each: sum(each.stronger(other) for other in every))
 
 
 def _whole(name: str, text: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,22 @@ from seepage.advice.space import Candidate
 STATE = "search.json"
 
 
+class Rate(BaseModel):
+    """What an attack took for one update of a setting of a run.
+
+    Args:
+        place: of the setting in the run.
+        updates: that were attacked.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    place: int
+    attack: str
+    seconds: float
+    updates: int
+
+
 class Chunk(BaseModel):
     """Some settings that one run measured.
 
@@ -22,6 +37,8 @@ class Chunk(BaseModel):
         folder: of the run, below the search's.
         trials: attacked updates of each setting.
         seconds: that it took; None while it is not finished.
+        spent: seconds of sessions that ended before it did.
+        rates: what its attacks took.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -32,6 +49,8 @@ class Chunk(BaseModel):
     only_worth: dict[str, Any] | None = None
     trials: int
     seconds: float | None = None
+    spent: float = 0.0
+    rates: list[Rate] = []
 
 
 class State(BaseModel):
@@ -48,7 +67,7 @@ class State(BaseModel):
     @property
     def used(self) -> float:
         """Seconds, in all sessions."""
-        return sum(chunk.seconds or 0.0 for chunk in self.chunks)
+        return sum(chunk.seconds or chunk.spent for chunk in self.chunks)
 
     def find(self, stage: str, candidates: list[Candidate]) -> Chunk | None:
         """The run that measured these settings together; of several the last, which attacked most."""
@@ -74,9 +93,9 @@ def open_state(folder: Path, asked: dict[str, Any]) -> State:
     except (OSError, ValidationError):
         raise InputError(f"{path} cannot be read as the state of a search; give another folder with --out.") from None
     differs = sorted(name for name in {*asked, *state.asked} if asked.get(name) != state.asked.get(name))
-    if json.dumps(differs) != "[]":
+    if differs:
         raise InputError(
-            f"The folder {folder} holds the search for another question: {', '.join(differs)} differ. Ask the same, "
-            "or give another folder with --out."
+            f"The folder {folder} holds the search for another question, with other {' and '.join(differs)}. Ask the "
+            "same, or give another folder with --out."
         )
     return state

@@ -5,27 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from seepage.advice.board import Board
+from seepage.advice.families import FAMILIES
 from seepage.advice.frontier import dominated_by
-from seepage.advice.limits import SCORES, Limits, Verdict
+from seepage.advice.limits import CHANCE, SCORES, Limits, Verdict
 from seepage.advice.measured import Leak
 from seepage.advice.search import Found
-from seepage.advice.space import AXES, FAMILIES, Candidate
-from seepage.advice.stages import CONFIRM
+from seepage.advice.space import AXES, Candidate
+from seepage.advice.stages import CONFIRMING
 from seepage.results.interval import Interval
 
 THREAT = (
     "The attacker: an honest server that sees one update of a client and knows the model, the labels and the defence "
     "with its strength, but not its random numbers."
 )
-HEADINGS = ("", "setting", "rows exact", "cells gained", "utility", "loss", "limits", "frontier")
+HEADINGS = ("", "setting", "rows exact", "cells gained", "utility", "loss", "attacks", "limits", "frontier")
+DEPTHS = {"screen": "quick", "train": "quick", "press": "full length", "arsenal": "all", "confirm": "all"}
+ENOUGH = 30  # updates: fewer leave more than a tenth of them unseen
+LARGE = 20.0  # an epsilon from which on next to nothing is promised
 SHOWN = 6  # settings that are listed by name
 
 
-def answer(board: Board, found: Found, task: str, confirm_trials: int, exposure: float) -> list[str]:
+def answer(board: Board, found: Found, task: str, exposure: float) -> list[str]:
     """The answer, a paragraph each.
 
     Args:
-        confirm_trials: updates that confirmed the setting.
         exposure: passes over the rows that models were trained for.
     """
     score = SCORES[task][1]
@@ -34,11 +37,22 @@ def answer(board: Board, found: Found, task: str, confirm_trials: int, exposure:
         lines += _nothing(board, found, score)
     else:
         lines += _recommended(board, found, found.recommended, score)
-        lines += _strength(board, found, confirm_trials)
+        lines += _strength(board, found, found.recommended)
         lines += _next_best(board, found, score)
     passes = "1 pass" if exposure == 1 else f"{exposure:g} passes"
     trained = f"Models were trained for {passes} over the rows (--exposure); longer training may change costs."
-    return [*lines, "", THREAT, trained]
+    return [*lines, "", THREAT, trained, *_hardly_learned(board, score)]
+
+
+def _hardly_learned(board: Board, score: str) -> list[str]:
+    """What a model costs cannot be told where even the plain one learned next to nothing."""
+    plain, chance = board.worth(board.plain), CHANCE if score == SCORES["binary"][1] else 0.0
+    if plain is None or plain.low is None or plain.low > chance:
+        return []
+    return [
+        f"Even the plain model ({board.plain.name}) may be no better than a guess ({score} {number(plain)}), so what "
+        "settings cost is not yet told: train longer (--exposure), or give a larger --budget."
+    ]
 
 
 def limits_of_advice(board: Board, found: Found, impossible: Mapping[Candidate, str]) -> list[str]:
@@ -46,22 +60,22 @@ def limits_of_advice(board: Board, found: Found, impossible: Mapping[Candidate, 
     lines = []
     broken = [each for each in board.courses if board.safety(each) is Verdict.BROKEN]
     if broken:
-        lines.append(f"Leaked more than allowed, beyond doubt: {_listed(broken)}.")
+        lines.append(f"Leaked more than allowed, beyond doubt: {_listed(board, broken)}.")
     dear = [
         each
         for each in board.courses
         if board.safety(each) is not Verdict.BROKEN and board.cost(each) is Verdict.BROKEN
     ]
     if dear:
-        lines.append(f"Cost more than allowed, beyond doubt: {_listed(dear)}.")
-    lines += _unmet(board)
+        lines.append(f"Cost more than allowed, beyond doubt: {_listed(board, dear)}.")
+    lines += _unmet(board, found)
     unknown = [each for each, course in board.courses.items() if course.leak is None or course.leak.failed]
     if unknown:
-        lines.append(f"Could not be measured, because attacks failed, so nothing is known: {_listed(unknown)}.")
-    if found.untested:
-        lines.append(f"Not tested for want of time: {_listed(found.untested)}. A larger --budget goes on from here.")
+        lines.append(f"Could not be measured, because attacks failed, so nothing is known: {_listed(board, unknown)}.")
+    lines += _left_out(board, found)
     if impossible:
-        lines.append(f"Not possible on this table: {_listed(list(impossible))}. {next(iter(impossible.values()))}")
+        why = next(iter(impossible.values()))
+        lines.append(f"Not possible on this table: {_listed(board, list(impossible))}. {why}")
     lines.append(
         f"Not tested: several rounds joined, a server that cheats, secure aggregation, membership and property "
         f"inference, other models than our MLP, and defences other than {', '.join(FAMILIES)}."
@@ -69,11 +83,27 @@ def limits_of_advice(board: Board, found: Found, impossible: Mapping[Candidate, 
     return [*lines, "Held against these attackers is not a proof of privacy."]
 
 
+def _left_out(board: Board, found: Found) -> list[str]:
+    """What was not looked at, or not to the end, and why."""
+    halfway = [each for each in board.courses if board.worth(each) is None and not board.out(each)]
+    kinds = {
+        "Not tested, for want of time (a larger --budget goes on from here)": found.untested,
+        "Attacked quickly and not trained, so what they cost is not known": [
+            each for each in halfway if not board.costs_weaker(each)
+        ],
+        "Not trained, because the same defence cost too much when it was weaker": [
+            each for each in halfway if board.costs_weaker(each)
+        ],
+        "Not attacked, because the same defence leaked too much when it was stronger": found.implied,
+    }
+    return [f"{why}: {_listed(board, every)}." for why, every in kinds.items() if every]
+
+
 def table(board: Board) -> tuple[list[str], list[list[str]]]:
     """The frontier as a table: headings, and a line for every setting whose worth and leak are known."""
     points = {point.name: point for point in board.points()}
     better = dominated_by(list(points.values()))
-    shown = [each for each in sorted(board.courses, key=board.rank) if each.name in points]
+    shown = board.ranked()
     numbers = {each.name: place for place, each in enumerate(shown, start=1)}
     lines = []
     for candidate in shown:
@@ -81,11 +111,12 @@ def table(board: Board) -> tuple[list[str], list[list[str]]]:
         lines.append(
             [
                 str(numbers[candidate.name]),
-                candidate.name,
+                board.label(candidate),
                 share(point.exact),
                 share(point.gain),
                 number(point.utility),
                 number(board.loss(candidate)),
+                DEPTHS[board.courses[candidate].stage],
                 _met(board, candidate),
                 f"no, {min(numbers[name] for name in beaten)} is better" if beaten else "yes",
             ]
@@ -138,12 +169,16 @@ def _recommended(board: Board, found: Found, chosen: Candidate, score: str) -> l
             cost += " The interval reaches beyond your limit, so more trainings could show that it costs too much."
     heading = "Recommended" if found.confirmed else "Best so far, but NOT CONFIRMED"
     lines = [f"{heading}: {chosen.name}.", cost, _read(leak)]
-    epsilon = board.courses[chosen].epsilon
-    if epsilon is not None:
-        lines.append(f"Promises: epsilon {epsilon:.3g} at delta 1e-5 for the worst client, by Opacus' accountant.")
-    elif not chosen.plain:
-        lines.append("Promises: nothing. This defence has no guarantee; only attacks speak for it.")
-    return lines
+    return [*lines, _promise(chosen, board.courses[chosen].epsilon)]
+
+
+def _promise(chosen: Candidate, epsilon: float | None) -> str:
+    if epsilon is None:
+        why = "This defence has no guarantee" if not chosen.plain else "There is no defence"
+        return f"Promises: nothing. {why}; only attacks speak for it."
+    whose = "a row of the worst client" if chosen.family == "dp_sgd" else "all rows of the worst client together"
+    little = " An epsilon so large promises next to nothing: only attacks speak for it." if epsilon > LARGE else ""
+    return f"Promises: epsilon {epsilon:,.3g} at delta 1e-5 for {whose}.{little}"
 
 
 def _loss(loss: Interval | None) -> str:
@@ -163,16 +198,19 @@ def _read(leak: Leak) -> str:
         if not leak.rows_exact
         else f" (up to {high:.1%})"
     )
-    knowing = "" if any(each.startswith("adaptive") for each in leak.attacks) else "; not yet one made for a defence"
+    knowing = "" if any(each.startswith("adaptive") for each in leak.attacks) else "; not yet the one for defences"
     return (
         f"Read under it: {leak.rows_exact} of {leak.rows:,} rows exactly{few}; beyond guessing {beyond} (up to "
         f"{max(gain, 0.0):.1%}). Attacks: {', '.join(_short(each) for each in leak.attacks)}{knowing}."
     )
 
 
-def _strength(board: Board, found: Found, trials: int) -> list[str]:
+def _strength(board: Board, found: Found, chosen: Candidate) -> list[str]:
     if found.confirmed:
-        return [f"Confirmed with every attack at full length, fresh seeds and {trials} updates."]
+        many = board.courses[chosen].confirmed_by
+        told = f"Confirmed with every attack at full length, fresh seeds and {many} updates."
+        few = " These are few: the same command with a larger --budget attacks more of them." if many < ENOUGH else ""
+        return [told + few]
     return [
         "There was no time for all attacks at full length, and stronger attacks can read more: do not rely on it yet. "
         "Run the same command with a larger --budget; it goes on from here."
@@ -184,7 +222,7 @@ def _next_best(board: Board, found: Found, score: str) -> list[str]:
         return ["Next best: no other setting that was followed held the limits."]
     said = []
     for each in found.next_best:
-        last = "" if board.courses[each].stage == CONFIRM.name else ", not confirmed"
+        last = "" if board.courses[each].stage in CONFIRMING else ", not confirmed"
         said.append(f"{each.name} ({score} {number(board.worth(each))}{last})")
     return [f"Next best: {'; '.join(said)}."]
 
@@ -199,11 +237,11 @@ def _nothing(board: Board, found: Found, score: str) -> list[str]:
     return [*lines, *([_read(leak)] if leak else [])]
 
 
-def _unmet(board: Board) -> list[str]:
-    """What no setting of a whole kind achieves."""
+def _unmet(board: Board, found: Found) -> list[str]:
+    """What no setting of a whole kind achieves; nothing is said of a kind of which some are untested."""
     families = {each.family for each in board.courses}
     safe = {each.family for each in board.courses if board.safety(each) is not Verdict.BROKEN}
-    lost = sorted(families - safe)
+    lost = sorted(families - safe - {each.family for each in found.untested})
     if not lost:
         return []
     names = ["no defence" if name == "none" else name for name in lost]
@@ -224,8 +262,8 @@ def _short(attack: str) -> str:
     return f"{name} cut short" if options else name
 
 
-def _listed(every: Sequence[Candidate]) -> str:
-    names = [each.name for each in every]
+def _listed(board: Board, every: Sequence[Candidate]) -> str:
+    names = [board.label(each) for each in every]
     more = f"; and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return "; ".join(names[:SHOWN]) + more
 

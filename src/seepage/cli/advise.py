@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,18 +10,17 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from seepage._core import InputError
 from seepage._core.option import MAIN, RUNNING, Option
+from seepage.advice.clock import seconds_of
 from seepage.advice.limits import Limits
 from seepage.advice.space import read_keep
 from seepage.cli.declared import Typed, make_command, split
-from seepage.cli.running import run_folder, told_to_stop
+from seepage.cli.running import BACKEND, PLAIN_TCP, SCHEDULER, run_folder, told_to_stop
 from seepage.cli.tables import quiet_about_left_out
 from seepage.data.request import Request, check_there
 from seepage.plans.options import MOST, checked
 
 if TYPE_CHECKING:
     from seepage.advice.advising import Advice
-
-SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class Advise(BaseModel):
@@ -63,7 +61,12 @@ class Advise(BaseModel):
             help="Folder for the search; auto names one below runs/. A search that is there is continued.", group=MAIN
         ),
     ] = "auto"
-    jobs: Annotated[int, Field(ge=1), Option(help="Processes that share the work.", group=RUNNING)] = 1
+    jobs: Annotated[
+        int | None, Field(ge=1), Option(help="Processes that share the work; 1 if not given.", group=RUNNING)
+    ] = None
+    backend: Annotated[str | None, BACKEND] = None
+    scheduler: Annotated[str | None, SCHEDULER] = None
+    plain_tcp: Annotated[bool, PLAIN_TCP] = False
     clients: Annotated[
         int, Field(ge=2, le=MOST), Option(help="Clients of the federation that is simulated.", group=RUNNING)
     ] = 10
@@ -83,19 +86,6 @@ A setting is dropped only where its whole interval is beyond a limit.
 """
 
 
-def seconds_of(text: str) -> float:
-    """A time such as ``90s``, ``30m`` or ``1.5h`` in seconds.
-
-    Example:
-        >>> seconds_of("1.5h")
-        5400.0
-    """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh])", text.strip())
-    if not match or float(match[1]) == 0:
-        raise InputError(f"--budget {text!r} is not a time: a number above 0 and s, m or h, such as 30m.")
-    return float(match[1]) * SECONDS[match[2]]
-
-
 def _advise(context: typer.Context, typed: Typed) -> None:
     own, table = split(typed, Advise)
     asked = checked(Advise, own)
@@ -107,7 +97,7 @@ def _advise(context: typer.Context, typed: Typed) -> None:
         raise InputError("Which table? Give --data: a file, or a data set's name (see `seepage data list`).")
     check_there(table["data"])
     typer.echo(f"Reading {table['data']} ...", err=True)
-    from seepage.advice.advising import Question, advise  # torch takes seconds
+    from seepage.advice.advising import Question, Workers, answered  # torch takes seconds
     from seepage.cli.console import ProgressBars, tell
 
     folder = run_folder(asked.out, f"{Path(str(table['data'])).stem}-advice")
@@ -119,10 +109,10 @@ def _advise(context: typer.Context, typed: Typed) -> None:
         clients=asked.clients,
         exposure=asked.exposure,
         seed=asked.seed,
-        jobs=asked.jobs,
+        workers=Workers(jobs=asked.jobs, backend=asked.backend, scheduler=asked.scheduler, plain_tcp=asked.plain_tcp),
     )
     with told_to_stop(folder, "search.json"), quiet_about_left_out(), ProgressBars() as bars:
-        advice = advise(question, folder, tell=tell, progress=bars)
+        advice = answered(question, folder, tell=tell, progress=bars)
     show(advice, folder)
 
 
@@ -140,10 +130,10 @@ def show(advice: Advice, folder: Path) -> None:
         say(line)
     say("\nLeakage against utility, means with 95 % intervals; the best first.")
     say("Rows exact: rows read back whole. Cells gained: cells read beyond what guessing gets.")
-    say("Frontier: no other setting is better beyond doubt.")
+    say("Attacks: quick ones, one at full length, or all. Frontier: no other setting is better beyond doubt.")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in advice.headings:
-        table.add_column(heading)
+        table.add_column(heading, overflow="fold")
     for row in advice.rows:
         table.add_row(*row)
     console.print(table)
@@ -154,7 +144,7 @@ def show(advice: Advice, folder: Path) -> None:
     for name, text in advice.frameworks.items():
         say(f"\n{name}:\n{text}")
     say("")
-    for word, path in {"Answer": "advice.txt", "Plan": "plan.toml"}.items():
+    for word, path in {"Report": "report.html", "Answer": "advice.txt", "Plan": "plan.toml"}.items():
         if (folder / path).exists():
             say(f"{word:<8} {folder / path}")
     if (folder / "plan.toml").exists():

@@ -17,6 +17,16 @@ from seepage._core import InputError
 from seepage._core.option import MAIN, RUNNING, Option
 from seepage._core.paths import user_path
 
+BACKEND = Option(
+    help="Where tasks run: local (processes) or dask (a cluster; on this machine if no address is given).",
+    group=RUNNING,
+)
+SCHEDULER = Option(help="backend dask: the scheduler's address, tls://HOST:PORT.", group=RUNNING)
+PLAIN_TCP = Option(
+    help="backend dask: take a scheduler at tcp://HOST:PORT. Whoever reaches that port can run code as you.",
+    group=RUNNING,
+)
+
 
 class Where(BaseModel):
     """Where a run goes and where its tasks run."""
@@ -32,24 +42,9 @@ class Where(BaseModel):
         Field(ge=1),
         Option(help="Processes; one for a single table, as many as cores for a plan with a grid.", group=RUNNING),
     ] = None
-    backend: Annotated[
-        str | None,
-        Option(
-            help="Where tasks run: local (processes) or dask (a cluster; on this machine if no address is given).",
-            group=RUNNING,
-        ),
-    ] = None
-    scheduler: Annotated[
-        str | None,
-        Option(help="backend dask: the scheduler's address, tls://HOST:PORT.", group=RUNNING),
-    ] = None
-    plain_tcp: Annotated[
-        bool,
-        Option(
-            help="backend dask: take a scheduler at tcp://HOST:PORT. Whoever reaches that port can run code as you.",
-            group=RUNNING,
-        ),
-    ] = False
+    backend: Annotated[str | None, BACKEND] = None
+    scheduler: Annotated[str | None, SCHEDULER] = None
+    plain_tcp: Annotated[bool, PLAIN_TCP] = False
     yes: Annotated[
         bool,
         Option(
@@ -157,18 +152,15 @@ def processes(plan: Plan, where: Where) -> int | None:
 @contextmanager
 def workers(plan: Plan, where: Where) -> Iterator[Backend | None]:
     """Where a plan runs: one without a grid here, others in as many processes as there are cores."""
-    from seepage.runs.backends import open_backend
+    from seepage.runs.backends import asked_backend
 
-    if where.plain_tcp and where.scheduler is None:
-        raise InputError("--plain-tcp is about a scheduler's address (--scheduler), and none is given. Leave it out.")
-    if where.jobs is not None and where.scheduler is not None:
-        raise InputError("--jobs would have no effect: a cluster (--scheduler) has its own workers. Leave it out.")
-    amount = processes(plan, where)
-    if amount is None:
-        yield None
-        return
-    name = where.backend or ("dask" if where.scheduler else "local")
-    with open_backend(name, jobs=amount, scheduler=where.scheduler, plain_tcp=where.plain_tcp) as opened:
+    with asked_backend(
+        where.backend,
+        jobs=where.jobs,
+        amount=processes(plan, where),
+        scheduler=where.scheduler,
+        plain_tcp=where.plain_tcp,
+    ) as opened:
         yield opened
 
 

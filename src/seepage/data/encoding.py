@@ -152,6 +152,9 @@ class Encoder:
                 places, flat = places[known], flat[known]
             part.reshape(-1)[flat.reshape(-1)] = one[places.reshape(-1)]
 
+        if len(table) <= _CHUNK:  # to start a thread takes longer than to fill a batch, and scoring encodes thousands
+            fill(0)
+            return encoded
         # Large tables are bound by fresh memory, which several threads touch faster than one.
         with ThreadPoolExecutor(_THREADS) as pool:
             list(pool.map(fill, range(0, len(table), _CHUNK)))

@@ -215,9 +215,14 @@ def _ticks(axis: Json, values: Sequence[float | None]) -> tuple[float, float, tu
     if "ticktext" in axis:
         pairs = zip(given["tickvals"], given["ticktext"], strict=True)
         return low, high, tuple((float(place), _plain(str(text))) for place, text in pairs)
+    return low, high, round_ticks(low, high)
+
+
+def round_ticks(low: float, high: float) -> tuple[tuple[float, str], ...]:
+    """Round numbers between two others."""
     step = _step((high - low) / TICKS)
     first, last = math.ceil(low / step), math.floor(high / step)
-    return low, high, tuple((number * step, f"{number * step:.4g}") for number in range(first, last + 1))
+    return tuple((number * step, f"{number * step:.4g}") for number in range(first, last + 1))
 
 
 def _step(rough: float) -> float:

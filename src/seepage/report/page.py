@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Protocol
 
 from markupsafe import Markup
 
 from seepage.report import sections
-from seepage.report.heading import heading_of
+from seepage.report.heading import Heading, heading_of
 from seepage.report.section import Section, all_sections
 from seepage.report.templates import read, templates
 from seepage.results import Run, Summary, read_summary
@@ -34,14 +36,45 @@ def render(summary: Summary) -> str:
         if view is not None:
             template = environment.get_template(f"section/{section.name}.html")
             shown.append(Shown(section, Markup(template.render(view=view, section=section))))
+    return assembled(heading_of(summary), shown)
+
+
+class Titled(Protocol):
+    """What the skeleton shows of a section."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def short(self) -> str: ...
+    @property
+    def warning(self) -> str: ...
+
+
+class Body(Protocol):
+    """A section with its text."""
+
+    @property
+    def section(self) -> Titled: ...
+    @property
+    def body(self) -> Markup: ...
+
+
+def assembled(heading: Heading, shown: Sequence[Body]) -> str:
+    """The skeleton around sections, with the scripts that their plots need."""
     drawn = any('class="plot"' in each.body for each in shown)
     scripts = [read("vendor/plotly-basic.min.js"), read("report.js")] if drawn else []
-    return environment.get_template("page.html").render(
-        heading=heading_of(summary),
-        shown=shown,
-        style=Markup(read("report.css")),
-        scripts=[Markup(script) for script in scripts],
-        policy=_policy(scripts),
+    return (
+        templates(tuple(sections.__path__))
+        .get_template("page.html")
+        .render(
+            heading=heading,
+            shown=shown,
+            style=Markup(read("report.css")),
+            scripts=[Markup(script) for script in scripts],
+            policy=_policy(scripts),
+        )
     )
 
 

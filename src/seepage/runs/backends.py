@@ -58,6 +58,29 @@ def open_backend(name: str, *, jobs: int, scheduler: str | None = None, plain_tc
         yield backend
 
 
+@contextmanager
+def asked_backend(
+    name: str | None, *, jobs: int | None, amount: int | None, scheduler: str | None, plain_tcp: bool
+) -> Iterator[Backend | None]:
+    """The backend that a user's options mean, while it is used; None for this process.
+
+    Args:
+        name: of the backend, if one was given.
+        jobs: that were asked for, if any were.
+        amount: processes to open; None if one is enough.
+    """
+    if plain_tcp and scheduler is None:
+        raise InputError("--plain-tcp is about a scheduler's address (--scheduler), and none is given. Leave it out.")
+    if jobs is not None and scheduler is not None:
+        raise InputError("--jobs would have no effect: a cluster (--scheduler) has its own workers. Leave it out.")
+    if amount is None:
+        yield None
+        return
+    chosen = name or ("dask" if scheduler else "local")
+    with open_backend(chosen, jobs=amount, scheduler=scheduler, plain_tcp=plain_tcp) as opened:
+        yield opened
+
+
 class Local:
     """Processes of this machine. They end with the process that started them, however that ends."""
 

@@ -1,0 +1,86 @@
+"""The defences among which advice is sought, each with strengths from weak to strong.
+
+All that the study of rows can train with. Those of other studies (``gradient_clipping`` and others of vertical
+training, ``epochs`` and others of property inference) do nothing to a client's update, so they are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """A defence, whatever its strength.
+
+    Args:
+        form: its spec; ``{}`` is where the strength goes.
+        strengths: from weak to strong; empty if it has none.
+        continuous: whether strengths between two others are worth trying.
+        removed: whether the strength is a share that is taken away: what counts is the share that is left.
+
+    Example:
+        >>> Family(form="top_k:{}", strengths=(0.1, 0.01)).spec(0.1)
+        'top_k:0.1'
+    """
+
+    form: str
+    strengths: tuple[float, ...] = ()
+    continuous: bool = False
+    removed: bool = False
+
+    @property
+    def specs(self) -> tuple[str, ...]:
+        """All that are looked at from the beginning."""
+        return tuple(map(self.spec, self.strengths)) or (self.form,)
+
+    def spec(self, strength: float) -> str:
+        """The defence of this strength."""
+        return self.form.format(f"{strength:g}")
+
+    def strength(self, spec: str) -> float | None:
+        """The strength in a spec; None where there is none, or where other options were given."""
+        before, found, _ = self.form.partition("{}")
+        if not found or not spec.startswith(before):
+            return None
+        try:
+            return float(spec.removeprefix(before))
+        except ValueError:
+            return None
+
+    def stronger(self, one: float, other: float) -> bool:
+        """Whether the first of two strengths hides more."""
+        return one < other if self.strengths[0] > self.strengths[-1] else one > other
+
+    def between(self, weak: float, strong: float) -> float | None:
+        """The strength in the middle of two, by ratio and with one digit; None where there is none.
+
+        Example:
+            >>> FAMILIES["gaussian_noise"].between(0.01, 0.1), FAMILIES["gradient_pruning"].between(0.9, 0.99)
+            (0.03, 0.97)
+        """
+        one, other = (1 - weak, 1 - strong) if self.removed else (weak, strong)
+        if not self.continuous or one <= 0 or other <= 0:
+            return None
+        middle = float(f"{math.sqrt(one * other):.1g}")
+        found = round(1 - middle, 9) if self.removed else middle
+        return None if found in (weak, strong) else found
+
+
+FAMILIES: dict[str, Family] = {
+    "gaussian_noise": Family(form="gaussian_noise:{}", strengths=(0.001, 0.01, 0.1), continuous=True),
+    "dp_sgd": Family(form="dp_sgd:clip=1:noise={}", strengths=(0.1, 0.5, 2.0), continuous=True),
+    "dp_fedavg": Family(form="dp_fedavg:clip=1:noise={}", strengths=(0.01, 0.1), continuous=True),
+    "local_dp": Family(form="local_dp:{}", strengths=(1000.0, 100.0), continuous=True),
+    "top_k": Family(form="top_k:{}", strengths=(0.1, 0.01), continuous=True),
+    "random_k": Family(form="random_k:{}", strengths=(0.1, 0.01), continuous=True),
+    "gradient_pruning": Family(form="gradient_pruning:{}", strengths=(0.9, 0.99), continuous=True, removed=True),
+    "quantisation": Family(form="quantisation:{}", strengths=(8, 2, 1)),
+    "rounding": Family(form="rounding:{}", strengths=(0.001, 0.01, 0.1), continuous=True),
+    "update_clipping": Family(form="update_clipping:{}", strengths=(1.0, 0.1)),
+    "first_layer_withheld": Family(form="first_layer_withheld"),
+    "soteria": Family(form="soteria:{}", strengths=(0.4, 0.9)),
+    "mixup": Family(form="mixup:{}", strengths=(1.0,)),
+    "label_smoothing": Family(form="label_smoothing:{}", strengths=(0.2, 0.5)),
+}

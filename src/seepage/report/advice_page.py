@@ -1,0 +1,77 @@
+"""The answer of a search as one page: what to set, the frontier as a picture and as a table, and lines to copy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from seepage.report.frontier_picture import Dot, Limit, picture
+from seepage.report.heading import Heading
+from seepage.report.page import assembled
+from seepage.report.templates import templates
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdvicePage:
+    """What the page shows.
+
+    Args:
+        table: the name of the data.
+        headline: the recommended setting in one sentence, or that there is none.
+        confirmed: whether every attack was run on it.
+        answer, limits: paragraphs.
+        headings, rows: the frontier as a table; its first column is the number of a dot.
+        dots: the frontier as a picture.
+        allowed: the limits in the picture.
+        score: what the utility is.
+        frameworks, plan: lines to copy.
+    """
+
+    table: str
+    headline: str
+    confirmed: bool
+    answer: tuple[str, ...]
+    limits: tuple[str, ...]
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    dots: tuple[Dot, ...]
+    allowed: tuple[Limit, ...]
+    score: str
+    frameworks: dict[str, str]
+    plan: str
+
+
+@dataclass(frozen=True)
+class _Part:
+    name: str
+    title: str
+    short: str
+    warning: str = ""
+
+
+@dataclass(frozen=True)
+class _Shown:
+    section: _Part
+    body: Markup
+
+
+_PARTS = (
+    _Part("answer", "What to set", "Answer"),
+    _Part("frontier", "Leakage against utility", "Frontier"),
+    _Part("untested", "What fell short, and what was not tested", "Limits"),
+    _Part("copy", "Lines to copy", "Lines to copy"),
+)
+
+
+def render_advice(page: AdvicePage) -> str:
+    """The page, as one self-contained HTML document."""
+    template = templates().get_template("advice.html")
+    drawn = picture(page.dots, page.allowed, page.score)
+    shown = [
+        _Shown(part, Markup(template.render(part=part.name, page=page, picture=drawn)))
+        for part in _PARTS
+        if part.name != "frontier" or page.dots
+    ]
+    lead = "Settings that were trained and attacked on this table, and which of them keeps the limits at least cost."
+    return assembled(Heading(f"Settings for {page.table}", lead, ""), shown)

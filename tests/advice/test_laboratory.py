@@ -1,0 +1,45 @@
+"""Measuring within a budget: what is cut off is kept, told as not measured, and gone on with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from seepage.advice.laboratory import Laboratory
+from seepage.advice.space import Candidate
+from seepage.advice.stages import ARSENAL, SCREEN
+from seepage.advice.state import open_state
+from seepage.data.source import Source
+from seepage.runs import make_plan, open_sources
+
+PLAIN = Candidate(batch_size=2)
+TABLE = {"data": "clinic"}
+
+
+def laboratory(folder: Path, budget: float) -> Laboratory:
+    source = open_sources(make_plan({**TABLE, **PLAIN.values()}))[0]
+    assert isinstance(source, Source)
+    state = open_state(folder, {"rows": source.digest})
+    return Laboratory(
+        table=TABLE, source=source, task="binary", folder=folder, state=state, plain=PLAIN, budget=budget, clients=2
+    )
+
+
+def test_work_that_the_budget_ends_is_not_measured_and_goes_on_with_a_larger_one(tmp_path: Path) -> None:
+    short = laboratory(tmp_path / "search", budget=1e-6)
+    assert short.measure(SCREEN, [PLAIN]) is None
+    (chunk,) = short.state.chunks
+    assert chunk.seconds is None
+    assert chunk.spent > 0
+    assert short.measure(ARSENAL, [PLAIN]) is None  # nothing is begun when the time is gone
+
+    longer = laboratory(tmp_path / "search", budget=600.0)
+    assert longer.clock.used >= chunk.spent  # earlier sessions count
+    found = longer.measure(SCREEN, [PLAIN])
+    assert found is not None
+    assert found[PLAIN].leak is not None
+    (again,) = longer.state.chunks
+    assert again.folder == chunk.folder
+    assert again.rates
+
+    over = laboratory(tmp_path / "search", budget=1e-6)
+    assert over.measure(SCREEN, [PLAIN]) == found  # what is stored is read without any time
