@@ -81,6 +81,7 @@ FAMILIES: dict[str, Family] = {
     "update_clipping": Family(form="update_clipping:{}", strengths=(1.0, 0.1)),
     "first_layer_withheld": Family(form="first_layer_withheld"),
     "soteria": Family(form="soteria:{}", strengths=(0.4, 0.9)),
+    "precode": Family(form="precode:{}", strengths=(32, 8)),
     "mixup": Family(form="mixup:{}", strengths=(1.0,)),
     "label_smoothing": Family(form="label_smoothing:{}", strengths=(0.2, 0.5)),
 }
