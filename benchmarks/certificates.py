@@ -23,12 +23,16 @@ import torch
 from seepage._core import Streams
 from seepage.attacks import Exact
 
+sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.attacks.exact.test_rounds import a_world
 
+from page_tables import filled
+
 SHORT = Exact(steps=2, restarts=1, start_steps=2, starts=1, turns=2, nodes=2_000, compile="no")
 USUAL = Exact(steps=2, start_steps=2, compile="no")
-STORED = Path(__file__).parents[1] / "docs" / "explanation" / "certificates.json"
+PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "exact-inversion.md"
+STORED = PAGE.parent / "certificates.json"
 NEAR, KEEP = 0.02, 20
 
 
@@ -43,8 +47,8 @@ def main() -> None:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     counts = {"first": options.first, "worlds": 0, "certificates": 0, "wrong": 0}
-    if options.store and STORED.exists():
-        counts = json.loads(STORED.read_text())
+    if options.store:
+        counts = next((each for each in stored() if each["first"] == options.first), counts)
     wrong: list[int] = []
     while counts["certificates"] < (20 if options.quick else options.certificates):
         seed = counts["first"] + counts["worlds"]
@@ -54,10 +58,29 @@ def main() -> None:
         counts["wrong"] += false
         wrong += [seed] if false else []
         if options.store and counts["worlds"] % KEEP == 0:
-            STORED.write_text(json.dumps(counts) + "\n", encoding="utf-8")
+            store(counts)
     if options.store:
-        STORED.write_text(json.dumps(counts) + "\n", encoding="utf-8")
+        store(counts)
     print(json.dumps({"benchmark": "certificates", **counts, "seeds_of_wrong": wrong}))
+
+
+def store(counts: dict[str, int]) -> None:
+    """Keep the count, and say on the page what all of them add up to."""
+    every = [*(each for each in stored() if each["first"] != counts["first"]), counts]
+    STORED.write_text(json.dumps(every, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(filled(PAGE.read_text(), {"certificates": sentence(every)}), encoding="utf-8")
+
+
+def stored() -> list[dict[str, int]]:
+    """A count for each first seed."""
+    found: list[dict[str, int]] = json.loads(STORED.read_text()) if STORED.exists() else []
+    return found
+
+
+def sentence(every: list[dict[str, int]]) -> str:
+    """What was looked at, in words."""
+    worlds, found, wrong = (sum(each[name] for each in every) for name in ("worlds", "certificates", "wrong"))
+    return f"Of {found:,} certificates in {worlds:,} random worlds of two to four rounds, {wrong} were wrong."
 
 
 def looked_at(seed: int) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from seepage._core import Outcome, Streams
 from seepage.attacks import Exact
 from seepage.attacks.exact.case import Case
 from seepage.attacks.exact.certificate import certify
-from seepage.attacks.exact.over_rounds import agreed
+from seepage.attacks.exact.over_rounds import _filled, agreed
 from seepage.attacks.exact.view import codes_of, joined, view_of
 from seepage.observation import Claim
 from tests.attacks.exact.test_rounds import ROWS, a_batch, a_net, a_world, missed, seen
@@ -71,6 +71,19 @@ def test_a_row_of_another_round_is_not_put_into_this_one() -> None:
     assert claim.rows is not None
     certified = np.zeros(len(claim.rows), dtype=bool) if claim.certified is None else claim.certified
     assert missed(other[0], claim.rows[certified]) == 2 if certified.any() else not certified.any()
+
+
+def test_a_claim_without_labels_is_complete_and_stays_as_it_is() -> None:
+    """Rounds that add up prove some rows; another way proves fewer. A world of a fuzz ended in an error here."""
+    rows = np.arange(6.0).reshape(3, 2)
+    found = Claim(outcome=Outcome.BUDGET_SPENT, rows=rows, certified=np.array([True, True, False]))
+    other = replace(found, rows=rows + 10, certified=np.zeros(3, dtype=bool))
+    assert _filled(found, other) is found
+    told = replace(found, labels=np.array([0.0, 1.0, np.nan]))
+    completed = _filled(told, other).rows
+    assert completed is not None
+    assert completed[:2].tolist() == rows[:2].tolist()
+    assert completed[2].tolist() in (rows + 10).tolist()
 
 
 def test_rows_that_most_rounds_read_are_believed() -> None:

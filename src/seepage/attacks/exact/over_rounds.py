@@ -98,10 +98,9 @@ def _proven(claim: Claim) -> int:
 def _filled(found: Claim, other: Claim) -> Claim:
     """Rows that were found over all rounds; in place of those that are missing, the estimates of another claim."""
     assert found.rows is not None
-    assert found.labels is not None
-    missing = np.flatnonzero(np.isnan(found.labels))
-    if other.rows is None or not len(missing):
+    if other.rows is None or found.labels is None:  # without labels, estimates are in their places already
         return found
+    missing = np.flatnonzero(np.isnan(found.labels))
     apart = torch.cdist(torch.from_numpy(found.rows).double(), torch.from_numpy(other.rows).double())
     far = apart[np.isfinite(found.labels)].amin(0).argsort(descending=True)[: len(missing)].numpy()
     rows = found.rows.copy()
