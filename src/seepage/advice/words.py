@@ -193,6 +193,7 @@ def _read(leak: Leak) -> str:
     high = leak.exact.high if leak.exact.high is not None else 1.0
     gain = leak.gain.mean if leak.gain.high is None else leak.gain.high
     beyond = "nothing" if leak.gain.mean <= 0 else f"{leak.gain.mean:.1%} of the cells"
+    beyond += f" (up to {gain:.1%})" if gain > 0 else ""
     few = (
         f" (of {leak.trials} updates: with so many, up to {high:.1%} of rows could leak unseen)"
         if not leak.rows_exact
@@ -200,8 +201,8 @@ def _read(leak: Leak) -> str:
     )
     knowing = "" if any(each.startswith("adaptive") for each in leak.attacks) else "; not yet the one for defences"
     return (
-        f"Read under it: {leak.rows_exact} of {leak.rows:,} rows exactly{few}; beyond guessing {beyond} (up to "
-        f"{max(gain, 0.0):.1%}). Attacks: {', '.join(_short(each) for each in leak.attacks)}{knowing}."
+        f"Read under it: {leak.rows_exact} of {leak.rows:,} rows exactly{few}; beyond guessing {beyond}. "
+        f"Attacks: {', '.join(_short(each) for each in leak.attacks)}{knowing}."
     )
 
 
