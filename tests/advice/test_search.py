@@ -24,8 +24,9 @@ Truth = Callable[[Candidate], tuple[float, float, float]]  # share of rows read,
 class Made:
     """Measures by a formula, and keeps what it was asked."""
 
-    def __init__(self, truth: Truth, stops: Stage | None = None, only: int = 10**6) -> None:
+    def __init__(self, truth: Truth, stops: Stage | None = None, only: int = 10**6, updates: int = 20) -> None:
         self.truth, self.stops, self.only, self.asked = truth, stops, only, list[tuple[str, Candidate]]()
+        self.updates = updates
 
     def __call__(
         self, stage: Stage, every: Sequence[Candidate], only_worth: Candidate | None = None
@@ -40,7 +41,8 @@ class Made:
     def finding(self, stage: Stage, candidate: Candidate, only_worth: bool) -> Finding:
         read, gain, score = self.truth(candidate)
         leak = Leak(
-            attack="fast", attacks=("fast",), trials=20, rows=160, rows_exact=round(160 * read), rows_guessed=0,
+            attack="fast", attacks=("fast",), trials=self.updates, rows=160, rows_guessed=0,
+            rows_exact=round(160 * read),
             exact=Interval(read, max(read - 0.05, 0), min(read + 0.05, 1)),
             gain=Interval(gain, gain - 0.01, gain + 0.01),
         )  # fmt: skip
@@ -70,6 +72,14 @@ def test_a_strength_between_two_is_found_and_confirmed() -> None:
     said = "\n".join(words.answer(board, found, "binary", 5))
     assert "Recommended: gaussian_noise:0.03, batch size 8." in said
     assert "Promises: nothing" in said
+
+
+def test_a_confirmation_on_few_updates_is_called_one() -> None:
+    board, found = found_by(Made(noise_hides, updates=3), Limits(max_loss=0.02))
+    assert found.confirmed
+    assert not words.firm(board, found)
+    said = "\n".join(words.answer(board, found, "binary", 5))
+    assert "Recommended, but tried on 6 updates only: gaussian_noise:0.03, batch size 8." in said
 
 
 def test_only_what_breaks_a_limit_beyond_doubt_is_dropped() -> None:

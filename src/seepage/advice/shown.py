@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from seepage.advice.board import Board
 from seepage.advice.limits import SCORES
-from seepage.advice.words import number, share
+from seepage.advice.words import firm, number, share
 from seepage.report.advice_page import AdvicePage
 from seepage.report.frontier_picture import Dot, Limit
 
@@ -23,7 +23,7 @@ def page_of(advice: Advice, task: str, table: str) -> AdvicePage:
     return AdvicePage(
         table=table,
         headline=headline,
-        confirmed=advice.found.confirmed,
+        confirmed=firm(advice.board, advice.found),
         answer=(asked, *rest),
         limits=tuple(advice.limits),
         headings=tuple(advice.headings),

@@ -168,8 +168,16 @@ def _recommended(board: Board, found: Found, chosen: Candidate, score: str) -> l
         if board.cost(chosen) is not Verdict.HELD:
             cost += " The interval reaches beyond your limit, so more trainings could show that it costs too much."
     heading = "Recommended" if found.confirmed else "Best so far, but NOT CONFIRMED"
+    if found.confirmed and not firm(board, found):
+        heading = f"Recommended, but tried on {board.courses[chosen].confirmed_by} updates only"
     lines = [f"{heading}: {chosen.name}.", cost, _read(leak)]
     return [*lines, _promise(chosen, board.courses[chosen].epsilon)]
+
+
+def firm(board: Board, found: Found) -> bool:
+    """Whether every attack was run on the recommended setting, on enough updates to rely on it."""
+    chosen = found.recommended
+    return found.confirmed and chosen is not None and board.courses[chosen].confirmed_by >= ENOUGH
 
 
 def _promise(chosen: Candidate, epsilon: float | None) -> str:
