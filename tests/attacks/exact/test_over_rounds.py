@@ -73,6 +73,19 @@ def test_a_row_of_another_round_is_not_put_into_this_one() -> None:
     assert missed(other[0], claim.rows[certified]) == 2 if certified.any() else not certified.any()
 
 
+def test_two_people_who_are_nearly_equal_are_not_proven_as_their_mean_twice() -> None:
+    """A find of the fuzz: 0.05 deviations apart, their mean was certified, twice."""
+    (*_, x), rounds = a_world(400107)
+    (claim,) = Exact(steps=2, start_steps=2, compile="no")(
+        [replace(rounds[-1], earlier=tuple(rounds[:-1]))], Streams(400107)
+    )
+    assert claim.rows is not None
+    assert claim.certified is not None
+    proven = torch.from_numpy(claim.rows[claim.certified]).double()
+    assert len(proven) > 4
+    assert float(torch.cdist(proven, x.double()).min(1).values.max()) < 0.02
+
+
 def test_a_claim_without_labels_is_complete_and_stays_as_it_is() -> None:
     """Rounds that add up prove some rows; another way proves fewer. A world of a fuzz ended in an error here."""
     rows = np.arange(6.0).reshape(3, 2)

@@ -116,13 +116,14 @@ def certify(view: View, codes: Tensor, numbers: Tensor) -> Rows:
 def _unblended(view: View, copies: Tensor, unsure: Tensor) -> Tensor:
     """(rows,) whether a find is one record and not the mean of several that differ in numbers only.
 
-    Without numbers there is no mean. With as many directions as rows, every record has a direction of its own. Else the
-    weight tells: that of several records is not 1. A regression's weight was used up to find the target, and where
-    nothing can be subtracted there is none.
+    Without numbers there is no mean. With as many directions as rows, every record has a direction of its own, so what
+    seems to be there twice is the mean of two that are not equal. Else the weight tells: that of several records is
+    not 1. A regression's weight was used up to find the target, and where nothing can be subtracted there is none.
     """
-    if max(span.rank for span in view.spans) == view.rows or (not view.numeric and view.learner.task != "regression"):
+    if not view.numeric and view.learner.task != "regression":
         return torch.ones(len(copies), dtype=torch.bool)
-    return (copies == 1) & (unsure < WEIGHT)
+    own = max(span.rank for span in view.spans) == view.rows
+    return (copies == 1) & (own | (unsure < WEIGHT))
 
 
 def tolerances(view: View, x: Tensor) -> Tensor:
