@@ -136,7 +136,7 @@ def candidates(keep: Mapping[str, Any]) -> tuple[Candidate, ...]:
 
     Example:
         >>> len(candidates({})), {each.batch_size for each in candidates({"batch-size": 8})}
-        (102, {8})
+        (108, {8})
     """
     base = reference(keep)
     sizes = (keep["batch-size"],) if "batch-size" in keep else AXES["batch-size"]
