@@ -18,7 +18,9 @@ from seepage.attacks.pursuit.atoms import Atoms
 from seepage.models import Parameters, factored_gradient, layer_inputs
 from seepage.observation import Observation, gradient_of
 
-MEASURED = (1500, 1500, 200)  # of the first layer, of the second, and of each other, over all rounds
+# Products of the first layer, of the second, and of each other, over all rounds, for so many rows: a row that is chosen
+# has a weight and numbers to be told by them, and more cost a cube.
+MEASURED, FOR_ROWS, FEWEST = (1500, 1500, 200), 128, 200
 PARTS = 2048  # atoms that are measured together
 
 
@@ -48,8 +50,8 @@ class Measurements:
             products = []
             for place, layer in enumerate(layers):
                 whole = layer_gradient(gradient, layer).double() * observation.exchange.rows
-                asked = MEASURED[min(place, len(MEASURED) - 1)] // len(observations)
-                many = max(1, min(asked, whole.numel()))  # no more than there is
+                asked = MEASURED[min(place, len(MEASURED) - 1)] * observation.exchange.rows // FOR_ROWS
+                many = max(1, min(max(asked, FEWEST) // len(observations), whole.numel()))  # no more than there is
                 left, right = (torch.randn(size, many, generator=drawn).double() for size in whole.shape)
                 scale = 1 / (float(whole.norm().clamp(min=1e-30)) * many**0.5)
                 products.append((left, right, scale))
