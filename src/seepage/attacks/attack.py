@@ -6,12 +6,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from seepage._core import Progress, Streams, silent
+from seepage._core import InputError, Outcome, Progress, Streams, silent
 from seepage.observation import Claim, Observation, Scene
 
 SceneT = TypeVar("SceneT", contravariant=True)
 SeenT = TypeVar("SeenT", contravariant=True)
 Seen = TypeVar("Seen")
+
+
+USELESS = "The update is zero or holds NaN or infinity."
+
+
+def useless() -> Claim:
+    """The answer to an update of which nothing can be read."""
+    return Claim(outcome=Outcome.NOT_APPLICABLE, note=USELESS)
+
+
+def check_least(attack: object, **least: int) -> None:
+    """Stop at an option of an attack that is smaller than it may be."""
+    for name, lowest in least.items():
+        if getattr(attack, name) < lowest:
+            raise InputError(f"{name} is {getattr(attack, name)}; it must be at least {lowest}.")
 
 
 class Attacker(Protocol[SeenT]):

@@ -11,11 +11,11 @@ from typing import Literal
 import numpy as np
 import torch
 
-from seepage._core import InputError, Outcome, Progress, Streams, silent
+from seepage._core import Progress, Streams, silent
 from seepage.attacks.adaptive.marginals import Marginals
 from seepage.attacks.adaptive.posterior import answer, draw
 from seepage.attacks.adaptive.rows_gradient import whole_in_factors
-from seepage.attacks.attack import Together
+from seepage.attacks.attack import Together, check_least, useless
 from seepage.attacks.exact import Exact
 from seepage.attacks.inversion import Inversion, Runs, fast
 from seepage.attacks.inversion.objectives import Received
@@ -72,9 +72,7 @@ class Adaptive:
     compile: Literal["no", "yes", "auto"] = "auto"
 
     def __post_init__(self) -> None:
-        for name, least in (("steps", 1), ("restarts", 1), ("chains", 2), ("sweeps", 4)):
-            if getattr(self, name) < least:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least {least}.")
+        check_least(self, steps=1, restarts=1, chains=2, sweeps=4)
         self._engine(Channel(), self.restarts)
 
     def start(self, scene: Scene, streams: Streams, *, progress: Progress = silent) -> Together[Observation]:
@@ -88,8 +86,7 @@ class Adaptive:
         claims: dict[int, Claim] = {}
         for place, each in enumerate(observations):
             if not each.finite:
-                note = "The update is zero or holds NaN or infinity."
-                claims[place] = Claim(outcome=Outcome.NOT_APPLICABLE, note=note)
+                claims[place] = useless()
             elif not _drawable(each):
                 groups.setdefault((), []).append(place)
             else:

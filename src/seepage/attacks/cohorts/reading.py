@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from seepage._core import InputError, Progress, Streams
+from seepage._core import Progress, Streams
 from seepage.attacks.exact import Exact
 from seepage.attacks.exact.certificate import SAME
 from seepage.observation import Claim
@@ -45,9 +45,6 @@ class Budget:
     def exact(self) -> Exact:
         """The attack on one update."""
         names = ("steps", "restarts", "start_steps", "starts", "turns", "compile")
-        for name in names[:-1]:
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1.")
         return Exact(**{name: getattr(self, name) for name in names})
 
 

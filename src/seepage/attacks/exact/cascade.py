@@ -9,8 +9,8 @@ from typing import Literal
 
 from torch import Tensor
 
-from seepage._core import InputError, NotApplicable, Progress, Streams, silent
-from seepage.attacks.attack import Together, attacked
+from seepage._core import NotApplicable, Progress, Streams, silent
+from seepage.attacks.attack import Together, attacked, check_least
 from seepage.attacks.exact.case import Case
 from seepage.attacks.exact.certificate import LIMIT, distances
 from seepage.attacks.exact.defended import as_computed, unproven
@@ -70,9 +70,7 @@ class Exact:
     compile: Literal["no", "yes", "auto"] = "auto"
 
     def __post_init__(self) -> None:
-        for name in ("steps", "restarts", "start_steps", "starts", "turns", "nodes", "leaves"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1.")
+        check_least(self, steps=1, restarts=1, start_steps=1, starts=1, turns=1, nodes=1, leaves=1)
         self._engine(self.restarts, self.steps)
 
     def start(self, scene: Scene, streams: Streams, *, progress: Progress = silent) -> Together[Observation]:

@@ -13,6 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 from seepage._core import NotApplicable, Outcome
+from seepage.attacks.attack import useless
 from seepage.attacks.exact.certificate import LIMIT, SAME, Rows, certify, distances, exhausted
 from seepage.attacks.exact.closed import Cells, read_single
 from seepage.attacks.exact.handover import smaller
@@ -70,7 +71,7 @@ class Case:
         self.rows, self.labels = torch.zeros(0, width).double(), torch.zeros(0).double()
         self.heard, self.likely, self.certain = self.rows, self.rows, torch.zeros(0, dtype=torch.bool)
         if not self.observation.finite:
-            self.estimate = Claim(outcome=Outcome.NOT_APPLICABLE, note="The update is zero or holds NaN or infinity.")
+            self.estimate = useless()
             return
         learner = self.observation.learner
         if learner.criterion is not None and learner.task == "regression":

@@ -31,8 +31,8 @@ from functools import partial
 import numpy as np
 import torch
 
-from seepage._core import InputError, Progress, Streams, silent
-from seepage.attacks.attack import Together
+from seepage._core import Progress, Streams, silent
+from seepage.attacks.attack import Together, check_least
 from seepage.attacks.exact.cascade import Exact
 from seepage.attacks.exact.choosing import chosen_together
 from seepage.attacks.exact.polishing import polished
@@ -71,9 +71,7 @@ class ExactRounds:
     turns: int = 40
 
     def __post_init__(self) -> None:
-        for name in ("nodes", "leaves", "starts", "turns"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1.")
+        check_least(self, nodes=1, leaves=1, starts=1, turns=1)
 
     def start(self, scene: Scene, streams: Streams, *, progress: Progress = silent) -> Together[Observation]:
         """All observations are rounds of one client."""

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from seepage._core import InputError, NotApplicable, Outcome, Progress, Streams, silent, unknown_name
-from seepage.attacks.attack import Together
+from seepage.attacks.attack import Together, useless
 from seepage.attacks.inversion.categories import Categories, Softmax, Unconstrained
 from seepage.attacks.inversion.numbers import Numbers, Unbounded
 from seepage.attacks.inversion.objectives import Cosine, Objective, Received
@@ -155,7 +155,7 @@ class Inversion:
         return [
             self._with_restored(self.pooled(found[index], observation.space), observation, known[index], notes)
             if index in found
-            else Claim(outcome=Outcome.NOT_APPLICABLE, note="The update is zero or holds NaN or infinity.")
+            else useless()
             for index, observation in enumerate(observations)
         ]
 

@@ -23,10 +23,10 @@ import torch
 from torch import Tensor, nn
 
 from seepage._core import NotApplicable
+from seepage.attacks.attack import USELESS
 from seepage.models import Learner, Parameters
 from seepage.observation import Observation, gradient_of
 
-USELESS = "The update is zero or holds NaN or infinity."
 NO_HEAD = "The model does not end in a linear layer, where labels could be read."
 SILENT = "The gradient of the last layer is zero: the model is certain, or the layer was not sent."
 NOT_CLASSES = "The target is a number, not a class; use the restorer for regression."

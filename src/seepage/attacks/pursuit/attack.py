@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seepage._core import InputError, NotApplicable, Outcome, Progress, Streams, silent, under
-from seepage.attacks.attack import Together
+from seepage._core import NotApplicable, Outcome, Progress, Streams, silent, under
+from seepage.attacks.attack import Together, check_least, useless
 from seepage.attacks.exact.case import Case
 from seepage.attacks.exact.settling import classes
 from seepage.attacks.exact.view import View, codes_of, usable_layers
@@ -52,9 +52,7 @@ class Pursuit:
     compile: Literal["no", "yes", "auto"] = "auto"
 
     def __post_init__(self) -> None:
-        for name in ("steps", "restarts", "turns"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1.")
+        check_least(self, steps=1, restarts=1, turns=1)
 
     def start(self, scene: Scene, streams: Streams, *, progress: Progress = silent) -> Together[Observation]:
         """One update, or one client's rounds, after the other."""
@@ -70,7 +68,7 @@ class Pursuit:
 
     def _one(self, observation: Observation, streams: Streams, progress: Progress) -> Claim:
         if not observation.finite:
-            return Claim(outcome=Outcome.NOT_APPLICABLE, note="The update is zero or holds NaN or infinity.")
+            return useless()
         view = _view(observation)
         rows = torch.cat([torch.from_numpy(each) for each in self._pool(observation, streams, progress)]).double()
         numbers = rows[:, : view.numeric].clamp(view.low, view.high)

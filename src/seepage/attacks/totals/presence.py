@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seepage._core import NotApplicable, Outcome, Progress, Streams, silent
-from seepage.attacks.attack import Together
+from seepage.attacks.attack import Together, useless
 from seepage.attacks.exact.presence import CLEAR, presence_of
 from seepage.attacks.totals.silence import entrance_of, silent_categories
 from seepage.observation import Claim, Observation, Scene, Tally
@@ -40,7 +40,7 @@ class Listing:
 def listed(observation: Observation) -> Claim:
     """The claim on one update."""
     if not observation.finite:
-        return Claim(outcome=Outcome.NOT_APPLICABLE, note="The update is zero or holds NaN or infinity.")
+        return useless()
     present, visible = present_categories(observation)
     known = sum(int((each >= 0).sum()) for each in present)
     if not known:
