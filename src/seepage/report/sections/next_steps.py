@@ -153,9 +153,7 @@ def _found(summary: Summary, level: Level) -> list[Step]:
     if defended:
         steps.append(Step("Compare the choices under “Which settings are safer”, and look at what each is worth."))
     else:
-        knowing = (
-            "Name the attack adaptive too (--attacks): it knows the defence; without it none counts as tested."
-        )
+        knowing = "Name the attack adaptive too (--attacks): it knows the defence; without it none counts as tested."
         beside = f"Audit a defence beside what you have, and look at what it costs. {knowing}"
         steps.append(Step(beside, _with_defences(summary)))
     return steps
