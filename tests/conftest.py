@@ -17,6 +17,11 @@ if not os.environ.get("ATEN_CPU_CAPABILITY", "unset"):
 
 import pytest  # noqa: E402
 import torch  # noqa: E402
+from hypothesis import settings  # noqa: E402
+
+# A busy machine is no failure: how long an example takes is a matter for benchmarks.
+settings.register_profile("seepage", deadline=None)
+settings.load_profile("seepage")
 
 torch.set_num_threads(int(THREADS))
 
