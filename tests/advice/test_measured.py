@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from seepage.advice.measured import lost, worth
+import pytest
+
+from seepage.advice.limits import unseen
+from seepage.advice.measured import Leak, lost, pooled, worth
+from seepage.results.interval import Interval
 
 
 def test_two_trainings_do_not_put_a_cost_beyond_doubt() -> None:
@@ -22,3 +26,33 @@ def test_one_training_has_no_interval_and_many_a_short_one() -> None:
     assert many.low is not None
     assert many.high is not None
     assert many.high - many.low < 0.01
+
+
+def leak(trials: int, rows_exact: int, gain: Interval) -> Leak:
+    share = rows_exact / (8 * trials)
+    return Leak(
+        attack="fast", attacks=("fast",), trials=trials, rows=8 * trials, rows_exact=rows_exact, rows_guessed=0,
+        exact=Interval(share, 0.0, 1.0), gain=gain,
+    )  # fmt: skip
+
+
+def test_updates_of_two_stages_count_as_one_sample() -> None:
+    few, many = leak(10, 0, Interval(0.04, -0.08, 0.16)), leak(30, 0, Interval(0.0, -0.05, 0.05))
+    both = pooled([few, many])
+    assert (both.trials, both.rows, both.exact.mean) == (40, 320, 0.0)
+    assert both.exact.high == pytest.approx(unseen(40))
+    assert both.gain.mean == pytest.approx(0.01)
+    assert both.gain.high is not None
+    assert both.gain.high - both.gain.mean < 0.05  # shorter than that of either
+
+
+def test_a_row_that_either_stage_read_stays_read() -> None:
+    both = pooled([leak(10, 2, Interval(0.1, 0.0, 0.2)), leak(30, 0, Interval(0.0, -0.04, 0.04))])
+    assert both.rows_exact == 2
+    assert both.exact.mean == pytest.approx(2 / 320)
+
+
+def test_without_an_interval_of_one_there_is_none_of_both() -> None:
+    both = pooled([leak(1, 0, Interval(0.1, None, None)), leak(30, 0, Interval(0.0, -0.04, 0.04))])
+    assert both.gain.low is None
+    assert both.gain.high is None

@@ -104,7 +104,7 @@ def test_what_leaked_when_it_was_stronger_is_not_attacked_again_and_that_is_told
 def test_an_attack_at_full_length_takes_a_defence_back_that_looked_safe() -> None:
     class SeenThrough(Made):
         def finding(self, stage: Stage, candidate: Candidate, only_worth: bool) -> Finding:
-            if stage is PRESS and candidate.family == "random_k":
+            if stage.name == PRESS.name and candidate.family == "random_k":
                 return Made(lambda each: (0.0, 0.3, 0.85)).finding(stage, candidate, only_worth)
             return super().finding(stage, candidate, only_worth)
 
@@ -233,3 +233,29 @@ def test_where_even_the_plain_model_hardly_learned_that_is_said(scores: tuple[fl
     board.add({plain: replace(finding, scores={(0, place): score for place, score in enumerate(scores)})})
     nothing = words.Found(recommended=None, confirmed=False, next_best=(), nearest=plain, untested=())
     assert ("may be no better than a guess" in "\n".join(words.answer(board, nothing, "binary", 5))) is said
+
+
+def test_what_the_first_shares_of_time_left_over_is_spent_on_what_was_not_trained() -> None:
+    class Hurried(Made):
+        """Nothing but the plain setting fits into the share of time that training has."""
+
+        def __call__(
+            self, stage: Stage, every: Sequence[Candidate], only_worth: Candidate | None = None
+        ) -> dict[Candidate, Finding] | None:
+            late = stage.name != TRAIN.name or stage.until > TRAIN.until or list(every) == [Candidate()]
+            return super().__call__(stage, every, only_worth) if late else None
+
+    _, found = found_by(Hurried(noise_hides), Limits(max_loss=0.02))
+    assert found.recommended == Candidate(defense="gaussian_noise:0.03")
+    assert found.confirmed
+
+
+def test_a_stage_that_is_asked_twice_counts_once() -> None:
+    board, made = Board(Limits(), Candidate()), Made(noise_hides)
+    for stage in (ARSENAL, CONFIRM, ARSENAL, CONFIRM):
+        board.add(made(stage, [Candidate()]) or {})
+    course = board.courses[Candidate()]
+    assert course.stage == CONFIRM.name
+    assert course.confirmed_by == 40
+    assert course.leak is not None
+    assert course.leak.trials == 40

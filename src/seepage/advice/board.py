@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from seepage.advice.frontier import Point, dominates
 from seepage.advice.limits import Limits, Verdict, worst
-from seepage.advice.measured import Finding, Leak, Scores, lost, worth
+from seepage.advice.measured import Finding, Leak, Scores, lost, pooled, worth
 from seepage.advice.space import Candidate
 from seepage.advice.stages import CONFIRMING, PRESS, STAGES, Stage
 from seepage.results.interval import Interval
@@ -19,6 +19,15 @@ class Course:
 
     candidate: Candidate
     findings: list[Finding] = field(default_factory=list)
+
+    def note(self, finding: Finding) -> None:
+        """Note what a stage found. A stage has its own seeds: what it found before is the same, or less of it."""
+        for place, each in enumerate(self.findings):
+            if (each.stage, each.only_worth) == (finding.stage, finding.only_worth):
+                scores = {**each.scores, **finding.scores}
+                self.findings[place] = replace(finding, scores=scores)
+                return
+        self.findings.append(finding)
 
     @property
     def attacked(self) -> list[Finding]:
@@ -32,8 +41,11 @@ class Course:
 
     @property
     def leak(self) -> Leak | None:
-        """Of the last stage: its attacks are the strongest, and its seeds are fresh."""
-        return self.attacked[-1].leak if self.attacked else None
+        """Of the last stage: its attacks are the strongest, its seeds are fresh. Those that confirm count together."""
+        last = self.attacked[-1].leak if self.attacked else None
+        if last is None or self.stage not in CONFIRMING:
+            return last
+        return pooled([each.leak for each in self.attacked if each.leak and each.stage in CONFIRMING])
 
     @property
     def confirmed_by(self) -> int:
@@ -62,7 +74,7 @@ class Board:
     def add(self, found: dict[Candidate, Finding]) -> None:
         """Note findings."""
         for candidate, finding in found.items():
-            self.courses.setdefault(candidate, Course(candidate)).findings.append(finding)
+            self.courses.setdefault(candidate, Course(candidate)).note(finding)
 
     def at(self, stage: Stage) -> list[Course]:
         """Those that went through a stage."""

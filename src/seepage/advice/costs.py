@@ -46,7 +46,7 @@ class Costs:
         every = [Candidate(**each) for each in chunk.settings]
         for rate in chunk.rates:
             self._rates.setdefault((rate.attack, _kind(every[rate.place])), []).append(rate.seconds)
-        if chunk.only_worth is not None and self._jobs > 1:  # one waited for the other: who knows how long
+        if chunk.first or (chunk.only_worth is not None and self._jobs > 1):  # it waited, who knows how long
             return
         settings = len(every) + (chunk.only_worth is not None)
         busy = seconds * min(self._jobs, settings) - sum(rate.seconds * rate.updates for rate in chunk.rates)

@@ -204,6 +204,7 @@ class Laboratory:
             settings=[vars(each) for each in every],
             only_worth=None if only_worth is None else vars(only_worth),
             trials=trials,
+            first=not self.told,
         )
         self.state.chunks.append(chunk)
         self.state.save(self.folder)
@@ -213,7 +214,8 @@ class Laboratory:
         """Updates that can be attacked in the time that is left for a stage; None if there is no time for it."""
         trials, costs = self.trials(stage), Costs(self.state.chunks, self.clients, self.jobs)
         confirms, whole = stage.name in CONFIRMING, self.budget - self.clock.used
-        left = whole if confirms else min(stage.until * self.budget - self.clock.used, whole - self._kept(costs, every))
+        kept = 0.0 if confirms or stage.until == 1 else self._kept(costs, every)  # 1: nothing else is waiting
+        left = min(stage.until * self.budget - self.clock.used, whole - kept)
         if self.plain in every and not confirms:  # others are nothing without it
             return trials
         if left <= 0:

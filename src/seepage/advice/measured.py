@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -116,6 +117,47 @@ def read_leak(cells: Sequence[RowsResult]) -> Leak | None:
         gain=_largest([_of(cell, "gain") for cell in scored]),
         failed=sum(cell.outcomes.get(code, 0) for cell in cells for code in broke),
     )
+
+
+def pooled(leaks: Sequence[Leak]) -> Leak:
+    """What the same attacks read on different updates, taken together: shares weighted by updates, their errors added.
+
+    Example:
+        >>> one = Leak(attack="fast", attacks=("fast",), trials=10, rows=80, rows_exact=0, rows_guessed=0,
+        ...            exact=Interval(0.0, 0.0, 0.26), gain=Interval(0.02, -0.04, 0.08))
+        >>> both = pooled([one, replace(one, trials=30, rows=240, gain=Interval(0.02, -0.01, 0.05))])
+        >>> both.trials, round(both.exact.high, 3), round(both.gain.high, 3)
+        (40, 0.072, 0.047)
+    """
+    trials = sum(each.trials for each in leaks)
+    weights = [each.trials / trials if trials else 1 / len(leaks) for each in leaks]
+    exact = _together([each.exact for each in leaks], weights)
+    exact = exact if exact.mean > 0 else Interval(0.0, 0.0, 0.0)  # the ends of each are what so few would not show
+    return replace(
+        max(leaks, key=lambda each: each.gain.mean),
+        trials=trials,
+        attacks=tuple(dict.fromkeys(attack for each in leaks for attack in each.attacks)),
+        rows=sum(each.rows for each in leaks),
+        rows_exact=sum(each.rows_exact for each in leaks),
+        rows_guessed=sum(each.rows_guessed for each in leaks),
+        exact=_widened(exact, trials),
+        gain=_together([each.gain for each in leaks], weights),
+        failed=sum(each.failed for each in leaks),
+    )
+
+
+def _together(every: Sequence[Interval], weights: Sequence[float]) -> Interval:
+    """The weighted mean of independent means; without ends if one of them has none."""
+    mean = sum(weight * each.mean for weight, each in zip(weights, every, strict=True))
+    below = [
+        weight * (each.mean - each.low) for weight, each in zip(weights, every, strict=True) if each.low is not None
+    ]
+    above = [
+        weight * (each.high - each.mean) for weight, each in zip(weights, every, strict=True) if each.high is not None
+    ]
+    if len(below) < len(every) or len(above) < len(every):
+        return Interval(mean, None, None)
+    return Interval(mean, mean - math.hypot(*below), mean + math.hypot(*above))
 
 
 def worth(scores: Scores) -> Interval | None:

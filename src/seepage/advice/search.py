@@ -69,19 +69,55 @@ def search(
         measure: runs a stage on some settings.
         together: settings that are measured at once, in processes of their own.
     """
-    screened = _through(board, SCREEN, every, measure, max(together, AT_ONCE))
+    screened = _through(board, SCREEN, [board.plain], measure, 1)
+    rest = [each for each in every if each != board.plain]
+    screened += _through(board, SCREEN, rest, measure, max(together, AT_ONCE))
     check_guessing(board)
-    survivors = [each for each in board.alive(screened) if each != board.plain]
     trained = _through(board, TRAIN, [board.plain], measure, 1)
     check_worth(board, task)
-    trained += _through(board, TRAIN, weak_first(board, survivors), measure, together)
-    _press(board, trained, measure, together)
-    trained += _refine(board, [*screened, *trained], measure)
-    left = board.alive(trained)
-    # Nothing to tell apart where one is left; and the rest is for fresh seeds.
-    if len(left) > 1 and not settled(board, left):
-        _longer(board, left[:FOLLOWED], measure)
-    return _confirm(board, trained, every, measure)
+    narrowing = _Narrowing(board, every, measure, together, screened, trained)
+    found = narrowing.through(narrowing.untrained(), TRAIN, PRESS)
+    # The shares of time are for a search that has enough of it. What is left over goes to what was not trained yet,
+    # a few at a time, so that each has its chance to be confirmed.
+    train, press = (replace(stage, until=1.0) for stage in (TRAIN, PRESS))
+    while not found.confirmed and (part := narrowing.untrained()[:together]):
+        found = narrowing.through(part, train, press)
+        if narrowing.untrained()[:together] == part:
+            break
+    return found
+
+
+@dataclass
+class _Narrowing:
+    """From many settings to one.
+
+    Args:
+        screened: what was attacked quickly.
+        trained: what was trained; grows.
+    """
+
+    board: Board
+    every: Sequence[Candidate]
+    measure: Measure
+    together: int
+    screened: list[Candidate]
+    trained: list[Candidate]
+
+    def untrained(self) -> list[Candidate]:
+        """What survived so far, and whose worth is not known."""
+        alive = [each for each in self.board.alive(self.screened) if each != self.board.plain]
+        return weak_first(self.board, [each for each in alive if self.board.worth(each) is None])
+
+    def through(self, waiting: Sequence[Candidate], train: Stage, press: Stage) -> Found:
+        """Train settings, press them, look longer at what is left of all, and confirm the best of it."""
+        self.trained += _through(self.board, train, waiting, self.measure, self.together)
+        _press(self.board, press, self.trained, self.measure, self.together)
+        self.trained += _refine(self.board, press, [*self.screened, *self.trained], self.measure)
+        left = self.board.alive(self.trained)
+        # Nothing to tell apart where one is left; and the rest is for fresh seeds.
+        if len(left) > 1 and not settled(self.board, left):
+            _longer(self.board, left[:FOLLOWED], self.measure)
+        return _confirm(self.board, self.trained, self.every, self.measure)
 
 
 def weak_first(board: Board, every: Sequence[Candidate]) -> list[Candidate]:
@@ -108,7 +144,7 @@ def _through(
     return done
 
 
-def _press(board: Board, every: Sequence[Candidate], measure: Measure, together: int) -> None:
+def _press(board: Board, stage: Stage, every: Sequence[Candidate], measure: Measure, together: int) -> None:
     """Full-length attacks on the most promising ones, until some of them hold; the rest would cost more."""
     tried: set[Candidate] = set()
     while sum(board.pressed(each) and board.meets(each) for each in every) < FOLLOWED:
@@ -117,17 +153,17 @@ def _press(board: Board, every: Sequence[Candidate], measure: Measure, together:
         if not part:
             return
         tried |= set(part)
-        if found := measure(PRESS, part):
+        if found := measure(stage, part):
             board.add(found)
 
 
-def _refine(board: Board, every: Sequence[Candidate], measure: Measure) -> list[Candidate]:
+def _refine(board: Board, press: Stage, every: Sequence[Candidate], measure: Measure) -> list[Candidate]:
     """Strengths between one that leaks and one that costs too much, halved again and again."""
-    late, known = replace(TRAIN, until=PRESS.until), list(dict.fromkeys(every))
+    late, known = replace(TRAIN, until=press.until), list(dict.fromkeys(every))
     for _ in range(HALVINGS):
         new = [each for each in refinements(board, known) if each not in board.courses]
         trained = _through(board, late, new, measure, 1)
-        _press(board, trained, measure, 1)
+        _press(board, press, trained, measure, 1)
         known += trained
         if not trained:
             break

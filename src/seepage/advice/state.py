@@ -39,6 +39,7 @@ class Chunk(BaseModel):
         seconds: that it took; None while it is not finished.
         spent: seconds of sessions that ended before it did.
         rates: what its attacks took.
+        first: whether it was the first of a session, which waits for processes to start.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -51,6 +52,7 @@ class Chunk(BaseModel):
     seconds: float | None = None
     spent: float = 0.0
     rates: list[Rate] = []
+    first: bool = False
 
 
 class State(BaseModel):
