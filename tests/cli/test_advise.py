@@ -118,3 +118,14 @@ def test_a_longer_search_recommends_and_confirms(table: Path, tmp_path: Path) ->
     assert "Recommended" in text
     assert "Confirmed with every attack at full length" in text
     assert list(out.glob("confirm-*/report.html"))
+
+
+@pytest.mark.slow
+def test_a_cluster_gives_the_answer_of_one_process(table: Path, tmp_path: Path) -> None:
+    words = (*PLAIN, "--drop", "coin,cost", "--max-loss", "0.2")
+    here = answer_in(advised(table, *words, "--out", str(tmp_path / "here")))
+    there = answer_in(advised(table, *words, "--backend", "dask", "--jobs", "2", "--out", str(tmp_path / "there")))
+    assert "width 8" in here
+    assert there.replace(str(tmp_path / "there"), str(tmp_path / "here")) == here
+    (run, *_) = sorted((tmp_path / "there").glob("*/run.json"))
+    assert json.loads(run.read_text())["machine"]["threads"] == "as each task says"  # of processes, not of this one
