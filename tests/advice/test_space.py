@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 from seepage import InputError
+from seepage.advice import words
 from seepage.advice.families import FAMILIES, Family
 from seepage.advice.space import AXES, Candidate, between, candidates, neighbours, read_keep, reference
 from seepage.plans import registry
@@ -71,3 +72,18 @@ def test_strengths_are_halved_by_their_ratio() -> None:
     assert neighbours([strong, weak]) == [(weak, strong)]
     assert between(weak, Candidate(defense="top_k:0.01", batch_size=32)) is None
     assert between(Candidate(defense="quantisation:8"), Candidate(defense="quantisation:1")) is None
+
+
+@pytest.mark.parametrize("candidate", candidates({}), ids=lambda each: each.name)
+def test_every_setting_is_told_in_words(candidate: Candidate) -> None:
+    said = words.meaning(candidate)
+    assert str(candidate.batch_size) in said
+    assert "{" not in said
+    assert ":" not in said  # no spec is left over
+    changed = (candidate.strength is None) or candidate.family == "mixup" or f"{candidate.strength:g}" in said
+    assert changed
+
+
+def test_a_defence_with_other_options_is_named() -> None:
+    kept = Candidate(defense="local_dp:epsilon=8:mechanism=laplace")
+    assert words.meaning(kept).endswith("the defence is local_dp:epsilon=8:mechanism=laplace")

@@ -16,16 +16,18 @@ class Family:
 
     Args:
         form: its spec; ``{}`` is where the strength goes.
+        means: what it does, for readers who know no specs; ``{}`` is where the strength goes.
         strengths: from weak to strong; empty if it has none.
         continuous: whether strengths between two others are worth trying.
         removed: whether the strength is a share that is taken away: what counts is the share that is left.
 
     Example:
-        >>> Family(form="top_k:{}", strengths=(0.1, 0.01)).spec(0.1)
+        >>> Family(form="top_k:{}", means="only a share of {} is sent", strengths=(0.1, 0.01)).spec(0.1)
         'top_k:0.1'
     """
 
     form: str
+    means: str
     strengths: tuple[float, ...] = ()
     continuous: bool = False
     removed: bool = False
@@ -38,6 +40,18 @@ class Family:
     def spec(self, strength: float) -> str:
         """The defence of this strength."""
         return self.form.format(f"{strength:g}")
+
+    def meaning(self, spec: str) -> str:
+        """What a defence of this kind does, in words.
+
+        Example:
+            >>> FAMILIES["top_k"].meaning("top_k:0.1")
+            'only a share of 0.1 of the numbers is sent, the largest'
+        """
+        strength = self.strength(spec)
+        if strength is None:
+            return f"the defence is {spec}" if "{}" in self.means else self.means
+        return self.means.format(f"{strength:g}")
 
     def strength(self, spec: str) -> float | None:
         """The strength in a spec; None where there is none, or where other options were given."""
@@ -69,19 +83,74 @@ class Family:
 
 
 FAMILIES: dict[str, Family] = {
-    "gaussian_noise": Family(form="gaussian_noise:{}", strengths=(0.001, 0.01, 0.1), continuous=True),
-    "dp_sgd": Family(form="dp_sgd:clip=1:noise={}", strengths=(0.1, 0.5, 2.0), continuous=True),
-    "dp_fedavg": Family(form="dp_fedavg:clip=1:noise={}", strengths=(0.01, 0.1), continuous=True),
-    "local_dp": Family(form="local_dp:{}", strengths=(1000.0, 100.0), continuous=True),
-    "top_k": Family(form="top_k:{}", strengths=(0.1, 0.01), continuous=True),
-    "random_k": Family(form="random_k:{}", strengths=(0.1, 0.01), continuous=True),
-    "gradient_pruning": Family(form="gradient_pruning:{}", strengths=(0.9, 0.99), continuous=True, removed=True),
-    "quantisation": Family(form="quantisation:{}", strengths=(8, 2, 1)),
-    "rounding": Family(form="rounding:{}", strengths=(0.001, 0.01, 0.1), continuous=True),
-    "update_clipping": Family(form="update_clipping:{}", strengths=(1.0, 0.1)),
-    "first_layer_withheld": Family(form="first_layer_withheld"),
-    "soteria": Family(form="soteria:{}", strengths=(0.4, 0.9)),
-    "precode": Family(form="precode:{}", strengths=(32, 8)),
-    "mixup": Family(form="mixup:{}", strengths=(1.0,)),
-    "label_smoothing": Family(form="label_smoothing:{}", strengths=(0.2, 0.5)),
+    "gaussian_noise": Family(
+        form="gaussian_noise:{}",
+        means="noise with a deviation of {} is added to every number",
+        strengths=(0.001, 0.01, 0.1),
+        continuous=True,
+    ),
+    "dp_sgd": Family(
+        form="dp_sgd:clip=1:noise={}",
+        means="every row's gradient is cut to a length of 1, and noise of {} times that is added to their sum (DP-SGD)",
+        strengths=(0.1, 0.5, 2.0),
+        continuous=True,
+    ),
+    "dp_fedavg": Family(
+        form="dp_fedavg:clip=1:noise={}",
+        means="the whole update is cut to a length of 1, and noise with a deviation of {} is added to every number",
+        strengths=(0.01, 0.1),
+        continuous=True,
+    ),
+    "local_dp": Family(
+        form="local_dp:{}",
+        means="the whole update is cut to a length of 1, and gets the noise that an epsilon of {} per update needs",
+        strengths=(1000.0, 100.0),
+        continuous=True,
+    ),
+    "top_k": Family(
+        form="top_k:{}",
+        means="only a share of {} of the numbers is sent, the largest",
+        strengths=(0.1, 0.01),
+        continuous=True,
+    ),
+    "random_k": Family(
+        form="random_k:{}",
+        means="only a share of {} of the numbers is sent, drawn anew each time",
+        strengths=(0.1, 0.01),
+        continuous=True,
+    ),
+    "gradient_pruning": Family(
+        form="gradient_pruning:{}",
+        means="a share of {} of every layer's numbers is set to zero, the smallest",
+        strengths=(0.9, 0.99),
+        continuous=True,
+        removed=True,
+    ),
+    "quantisation": Family(form="quantisation:{}", means="every number is sent with {} bit(s)", strengths=(8, 2, 1)),
+    "rounding": Family(
+        form="rounding:{}",
+        means="every number is rounded to a multiple of {}",
+        strengths=(0.001, 0.01, 0.1),
+        continuous=True,
+    ),
+    "update_clipping": Family(
+        form="update_clipping:{}", means="the whole update is cut to a length of {}", strengths=(1.0, 0.1)
+    ),
+    "first_layer_withheld": Family(
+        form="first_layer_withheld", means="the first layer is never trained, and nothing of it is sent"
+    ),
+    "soteria": Family(
+        form="soteria:{}",
+        means="a share of {} of what the last layer tells about the rows is left out",
+        strengths=(0.4, 0.9),
+    ),
+    "precode": Family(
+        form="precode:{}",
+        means="the model has a bottleneck of {} numbers before its last layer, in which each client draws at random",
+        strengths=(32, 8),
+    ),
+    "mixup": Family(form="mixup:{}", means="clients train on mixtures of two rows each", strengths=(1.0,)),
+    "label_smoothing": Family(
+        form="label_smoothing:{}", means="a share of {} of every label is spread over all classes", strengths=(0.2, 0.5)
+    ),
 }

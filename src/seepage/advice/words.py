@@ -10,7 +10,7 @@ from seepage.advice.frontier import dominated_by
 from seepage.advice.limits import CHANCE, SCORES, Limits, Verdict
 from seepage.advice.measured import Leak
 from seepage.advice.search import Found
-from seepage.advice.space import AXES, Candidate
+from seepage.advice.space import AXES, WIDTH, Candidate
 from seepage.advice.stages import CONFIRMING
 from seepage.results.interval import Interval
 
@@ -170,8 +170,27 @@ def _recommended(board: Board, found: Found, chosen: Candidate, score: str) -> l
     heading = "Recommended" if found.confirmed else "Best so far, but NOT CONFIRMED"
     if found.confirmed and not firm(board, found):
         heading = f"Recommended, but tried on {board.courses[chosen].confirmed_by} updates only"
-    lines = [f"{heading}: {chosen.name}.", cost, _read(leak)]
+    lines = [f"{heading}: {chosen.name}.", f"That is: {meaning(chosen)}.", cost, _read(leak)]
     return [*lines, _promise(chosen, board.courses[chosen].epsilon)]
+
+
+def meaning(chosen: Candidate) -> str:
+    """What a setting is, for readers who know no specs.
+
+    Example:
+        >>> meaning(Candidate(defense="top_k:0.1", batch_size=32))
+        'clients send the gradient of every batch of 32 rows; only a share of 0.1 of the numbers is sent, the largest'
+    """
+    passes = "once" if chosen.local_epochs == 1 else f"{chosen.local_epochs} times"
+    words = [f"clients send the gradient of every batch of {chosen.batch_size} rows"]
+    if chosen.local_epochs:
+        words = [f"clients go {passes} over their rows in batches of {chosen.batch_size} before they send an update"]
+    if chosen.width != WIDTH:
+        words.append(f"the model's hidden layers have {chosen.width} outputs")
+    if chosen.plain:
+        return "; ".join([*words, "nothing is changed before it is sent"])
+    family = FAMILIES.get(chosen.family)
+    return "; ".join([*words, family.meaning(chosen.defense) if family else f"the defence is {chosen.defense}"])
 
 
 def firm(board: Board, found: Found) -> bool:
