@@ -6,8 +6,9 @@
 The task: no row read exactly, at most 5 % of the cells beyond guessing, and as little of the score lost as can be.
 `advise` gets so many minutes, and the grid five times as many for the same space (`space.candidates`, all defences of
 rows): every setting the same number of updates, trainings and attack steps, as many as fit. Both have two processes.
-What both choose is then measured again on seeds that neither saw, with `exact`, `fast` and `adaptive`. Runs are kept
-in the folder, and the same command goes on with them; `--store` puts the result into `docs/how-to/advise.md`.
+What both choose is then measured again on seeds that neither saw: six trainings for what it is worth, and `exact`,
+`fast` and `adaptive` at full length on the updates of one. `--keep batch-size=8` looks at a part of the space. Runs are
+kept in the folder, and the same command goes on with them; `--store` puts the result into `docs/how-to/advise.md`.
 
 - `advise_loss`, `grid_loss`: what the choice of each loses of its score against the plain setting, on fresh seeds.
 - `difference`: `advise_loss - grid_loss`. The bar is 0.02: utility within two points of the grid's.
@@ -33,7 +34,8 @@ from seepage.advice.board import Board
 from seepage.advice.laboratory import SEEDS
 from seepage.advice.limits import SCORES, Limits, Verdict
 from seepage.advice.measured import read_findings
-from seepage.advice.space import Candidate, candidates
+from seepage.advice.space import Candidate, candidates, read_keep
+from seepage.advice.stages import LEAST
 from seepage.advice.words import number, share
 from seepage.results import Interval
 from seepage.results.rows import RowsSummary
@@ -46,6 +48,7 @@ from page_tables import filled
 GRID_ATTACKS = ("adaptive:steps=100:restarts=3:chains=2:sweeps=10", "adaptive")  # the longest that fits is taken
 FRESH_ATTACKS = ("exact", "fast", "adaptive")
 MORE = 5  # times the budget
+TRAININGS = 6  # of each choice, on fresh seeds
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "advise.md"
 STORED = PAGE.parent / "advising.json"
 TITLES = {
@@ -65,11 +68,12 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=10)
     parser.add_argument("--exposure", type=float, default=2.0)
     parser.add_argument("--max-loss", type=float, default=0.02)
+    parser.add_argument("--keep", action="append", default=[], metavar="NAME=VALUE", help="as in seepage advise")
     parser.add_argument("--jobs", type=int, default=2, help="processes of either")
     parser.add_argument("--store", action="store_true", help="put the result into the docs")
     parser.add_argument("--json", action="store_true", help="print JSON (always done)")
     asked = parser.parse_args()
-    keep: dict[str, Any] = {}
+    keep = read_keep(dict(each.split("=", 1) for each in asked.keep))
     if asked.quick:
         asked.minutes, asked.data, asked.clients, asked.exposure, asked.max_loss = 1.0, "clinic", 4, 1.0, 0.05
         keep = {"batch-size": 2, "local-epochs": 0, "width": 32}
@@ -87,25 +91,28 @@ def compared(asked: argparse.Namespace, keep: dict[str, Any], folder: Path) -> d
     (best, grid_effort), gridded = timed(folder / "grid.seconds", lambda: grid(asked, every, folder))
     chosen = advice.found.recommended
     again = list(dict.fromkeys([every[0], *(each for each in (chosen, best) if each)]))
+    trainings = 1 if asked.quick else TRAININGS
     fresh = measured(
-        asked, again, 90 * SEEDS, folder / "fresh",
-        attacks=[GRID_ATTACKS[0]] if asked.quick else list(FRESH_ATTACKS),
-        trials=(1 if asked.quick else 3) * asked.clients,
-    )  # fmt: skip
+        asked, again, 90 * SEEDS, folder / "fresh-worth", attacks=[LEAST], trials=trainings * asked.clients
+    )
+    pressed = list(dict.fromkeys(each for each in (chosen, best) if each)) or again
+    attacks = [GRID_ATTACKS[0]] if asked.quick else list(FRESH_ATTACKS)
+    read = measured(asked, pressed, 95 * SEEDS, folder / "fresh-leak", attacks=attacks, trials=asked.clients)
     told: dict[str, Any] = {
         "benchmark": "advising", "data": asked.data, "minutes": asked.minutes, "jobs": asked.jobs,
-        "clients": asked.clients, "exposure": asked.exposure, "max_loss": asked.max_loss, "settings": len(every),
+        "clients": asked.clients, "exposure": asked.exposure, "max_loss": asked.max_loss, "kept": asked.keep,
+        "settings": len(every),
         "score": SCORES[task_of(asked)][1], "grid_effort": grid_effort, "confirmed": advice.found.confirmed,
         "confirmed_by": advice.board.courses[chosen].confirmed_by if chosen else 0,
         "advise_seconds": searched, "grid_seconds": gridded,
     }  # fmt: skip
     for name, choice in (("advise", chosen), ("grid", best)):
-        leak = fresh.courses[choice].leak if choice else None
+        leak = read.courses[choice].leak if choice else None
         told[name] = choice.name if choice else None
         told[f"{name}_loss"] = _told(fresh.loss(choice)) if choice else None
         told[f"{name}_gain"] = _told(leak.gain) if leak else None
         told[f"{name}_rows_exact"] = [leak.rows_exact, leak.rows] if leak else None
-        told[f"{name}_held"] = fresh.safety(choice).value if choice else None
+        told[f"{name}_held"] = read.safety(choice).value if choice else None
     if chosen and best:
         told["difference"] = round(told["advise_loss"]["mean"] - told["grid_loss"]["mean"], 4)
     return told

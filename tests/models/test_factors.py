@@ -5,7 +5,7 @@ import torch
 
 from seepage._core import Streams
 from seepage.federation import Automatic, FedSGD, simulate
-from seepage.models import factored_gradient, linear_calls, parameter_name
+from seepage.models import factored_gradient, layer_slopes, linear_calls, parameter_name
 from seepage.observation import Knowledge
 from tests import cases
 
@@ -30,3 +30,7 @@ def test_factors_multiply_to_the_gradient(model: str, task: str) -> None:
     for name, value in whole.items():
         assert torch.allclose(rebuilt[name], value, rtol=1e-4, atol=1e-6), name
     assert factors, "every model here has a linear layer"
+    for layer, times in calls.items():
+        if times == [1]:
+            own = layer_slopes(seen.learner, layer, seen.parameters, x, seen.labels)  # of a row's own loss, no mean
+            assert torch.allclose(own, len(x) * factors[layer][0], rtol=1e-4, atol=1e-6), layer

@@ -9,6 +9,7 @@ from seepage.models.factors import (
     factored_gradient,
     has_input_path,
     layer_inputs,
+    layer_slopes,
     linear_calls,
     parameter_name,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "has_input_path",
     "has_passes",
     "layer_inputs",
+    "layer_slopes",
     "linear_calls",
     "loop_seconds",
     "make_learner",

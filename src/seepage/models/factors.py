@@ -56,6 +56,18 @@ def factored_gradient(
     return factors, dense
 
 
+def layer_slopes(learner: Learner, layer: str, parameters: Parameters, x: Tensor, y: Tensor) -> Tensor:
+    """(rows, out) how the outputs of a linear layer that is called once a row move each row's own loss, and no more."""
+    module: Any = learner.module.get_submodule(layer)
+
+    def loss(offset: Tensor) -> Tensor:
+        with _listening(learner.module, {layer: [offset]}):
+            return learner.loss(parameters, x, y)
+
+    slopes: Tensor = grad(loss)(x.new_zeros(x.shape[0], module.out_features))
+    return len(x) * slopes
+
+
 class _Heard(Exception):  # no error: the way out of a model whose rest is not needed
     """Everything that was asked for has been heard."""
 

@@ -25,7 +25,7 @@ from seepage._core import NotApplicable
 from seepage.attacks.exact.settling import classes
 from seepage.attacks.exact.stacked import whole
 from seepage.attacks.exact.view import Layer, View, codes_of, layer_gradient, view_of
-from seepage.models import factored_gradient
+from seepage.models import layer_slopes
 from seepage.observation import Claim, Observation
 
 OPEN = 0.05  # a direction of numbers that leaves the span by less than this is in it
@@ -49,8 +49,7 @@ class _Round:
 
     def slopes(self, x: Tensor, labels: Tensor) -> Tensor:
         """(rows, outputs) at the middle of the way."""
-        factors, _ = factored_gradient(self.view.learner, {self.layer.name: [1]}, self.view.parameters, x, labels)
-        return factors[self.layer.name][0] * len(x)
+        return layer_slopes(self.view.learner, self.layer.name, self.view.parameters, x, labels)
 
 
 def with_lines(claim: Claim, rounds: Sequence[Observation]) -> Claim:

@@ -13,7 +13,7 @@ from seepage._core import NotApplicable, Outcome
 from seepage.attacks.exact.presence import State, presence_of
 from seepage.attacks.exact.span import ROUNDING, Span, span_of
 from seepage.attacks.exact.view import Layer, View, double_of, layer_gradient, usable_layers, view_of
-from seepage.models import Parameters, factored_gradient
+from seepage.models import Parameters, layer_slopes
 from seepage.observation import Claim, Observation, gradient_of
 
 FITS = 5e-6  # of what was sent, in each round: a set that leaves no more explains it; float32 leaves about 1e-6
@@ -114,12 +114,9 @@ class Rounds:
 
     def slopes(self, x: Tensor, y: Tensor) -> Tensor:
         """(rows, outputs of all rounds) how the first layer's outputs move a row's own loss, round by round."""
-        calls = {self.layer.name: [1]}
-        parts = []
-        for model, scale in zip(self.models, self.scales, strict=True):
-            factors, _ = factored_gradient(self.view.learner, calls, model, x, y)
-            parts.append(factors[self.layer.name][0] * (len(x) * scale))
-        return torch.cat(parts, 1)
+        every = zip(self.models, self.scales, strict=True)
+        learner, layer = self.view.learner, self.layer.name
+        return torch.cat([scale * layer_slopes(learner, layer, model, x, y) for model, scale in every], 1)
 
     def told(self, gradients: Sequence[Parameters]) -> Tensor:
         """One sum of gradients in every round, as a short vector: the first layer's in the span, all others whole."""
