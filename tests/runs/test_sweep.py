@@ -272,6 +272,7 @@ def test_a_worker_in_another_folder_finds_the_table(tmp_path: Path, monkeypatch:
         run_task(task, None, base=str(tmp_path / "elsewhere"))
 
 
+@pytest.mark.slow  # ten seconds, and two runners of a plan share a folder in the test below
 def test_two_ordinary_audits_on_one_folder_do_not_spoil_it(tmp_path: Path, children: Any) -> None:
     plan = a_plan(tmp_path, SMALL | {"batch_sizes": [2, 3, 4]})
     both = [children.Process(target=_run_in_child, args=(plan, tmp_path / "run")) for _ in range(2)]

@@ -84,6 +84,7 @@ def right(x: Tensor, rows: np.ndarray, observation: Observation) -> float:
     return float(agree[linear_sum_assignment(-agree)].mean()) / true.shape[1]
 
 
+@pytest.mark.slow
 def test_what_is_chosen_over_rounds_is_nearer_than_what_the_optimiser_ends_at() -> None:
     x, _, rounds = a_world()
     budget: dict[str, Any] = {"restarts": 24, "steps": 120, "compile": "no"}
