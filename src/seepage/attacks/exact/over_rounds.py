@@ -57,7 +57,10 @@ def _read(attack: Exact, observation: Observation, streams: Streams, progress: P
     together = max(added_up, _together(rounds, streams.child("together"), progress), key=_proven)
     if _proven(together) == observation.exchange.rows:
         return together
-    passed = _passed_on(attack, rounds, streams.child("passed on"), under("round by round", progress))
+    parts = [_Round(Case(each)) for each in rounds]
+    if _all_read(together) and not any(part.case.open for part in parts):  # no round alone proves anything more
+        return together
+    passed = _passed_on(attack, parts, rounds, streams.child("passed on"), under("round by round", progress))
     if _proven(passed) < _proven(together):
         return _filled(together, passed)
     return replace(passed, note=f"{passed.note} All rounds as one: {together.note}")
@@ -95,6 +98,11 @@ def _proven(claim: Claim) -> int:
     return 0 if claim.certified is None else int(claim.certified.sum())
 
 
+def _all_read(claim: Claim) -> bool:
+    """Whether no row is missing: those that are have no label."""
+    return claim.labels is not None and not bool(np.isnan(claim.labels).any())
+
+
 def _filled(found: Claim, other: Claim) -> Claim:
     """Rows that were found over all rounds; in place of those that are missing, the estimates of another claim."""
     assert found.rows is not None
@@ -129,10 +137,11 @@ class _Round:
         return torch.cat(found)
 
 
-def _passed_on(attack: Exact, rounds: Sequence[Observation], streams: Streams, progress: Progress) -> Claim:
+def _passed_on(
+    attack: Exact, parts: Sequence[_Round], rounds: Sequence[Observation], streams: Streams, progress: Progress
+) -> Claim:
     """Every round attacked, with what the others proved."""
     layout = rounds[0].layout
-    parts = [_Round(Case(each)) for each in rounds]
     if not any(part.case.open for part in parts):  # no round alone proves anything that could be passed on
         fewer = replace(attack, restarts=min(attack.restarts, ESTIMATED))
         return fewer([rounds[-1]], streams, progress=progress)[0]

@@ -100,7 +100,7 @@ class ExactRounds:
         """What is left may be few enough rows for one round: rows that depend on each other have no place of their own
         in the stacked spaces, but in those of deeper layers."""
         few = rounds.total - len(rounds.rows)
-        if few > rounds.layer.directions:
+        if few > rounds.layer.directions - SPARE:  # fewer equations for each row than tell it from others
             return None
         attack = Exact(restarts=2, starts=4, turns=2, compile="no")  # not the optimiser's rows: proven ones are asked
         for number in sorted({0, len(observations) - 1}):

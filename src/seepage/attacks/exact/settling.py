@@ -9,6 +9,7 @@ number only look like two copies of the row between them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -103,19 +104,28 @@ class Candidates:
 
     def _slope(self, rounds: Rounds, numbers: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
         """What the slopes miss the column space by, and (candidates, equations, open) how open numbers change that."""
-        miss = self._miss(rounds, numbers, chosen)
-        moved = [(self._miss(rounds, numbers + STEP * each, chosen) - miss) / STEP for each in self.family]
+        x = rounds.view.rows_of(self.codes[chosen], numbers)
+        outputs = rounds.outputs(x)
+        miss, moved = self._miss(rounds, x, chosen, outputs), []
+        for each in self.family:
+            there = x.clone()
+            there[:, : len(each)] += STEP * each
+            # The first layer is affine: what one row's outputs move by, all rows' do.
+            moves = [new - old[:1] for new, old in zip(rounds.outputs(there[:1]), outputs, strict=True)]
+            at = [old + move for old, move in zip(outputs, moves, strict=True)]
+            moved.append((self._miss(rounds, there, chosen, at) - miss) / STEP)
         return miss, torch.stack(moved, 2)
 
-    def _miss(self, rounds: Rounds, numbers: Tensor, chosen: Tensor) -> Tensor:
+    def _miss(self, rounds: Rounds, x: Tensor, chosen: Tensor, outputs: Sequence[Tensor] | None = None) -> Tensor:
         """(candidates, equations) the part of the slopes' direction outside of the column space."""
-        slopes = rounds.slopes(rounds.view.rows_of(self.codes[chosen], numbers), self.labels[chosen])
+        slopes = rounds.slopes(x, self.labels[chosen], outputs)
         miss: Tensor = (slopes @ rounds.span.left_outside) / slopes.norm(dim=1, keepdim=True).clamp(min=1e-150)
         return miss
 
     def _misses(self, rounds: Rounds, numbers: Tensor, chosen: Tensor) -> Tensor:
         pieces = zip(torch.split(numbers, AT_ONCE), torch.split(chosen, AT_ONCE), strict=True)
-        return torch.cat([self._miss(rounds, *piece).norm(dim=1) for piece in pieces])
+        rows = ((rounds.view.rows_of(self.codes[own], here), own) for here, own in pieces)
+        return torch.cat([self._miss(rounds, x, own).norm(dim=1) for x, own in rows])
 
     def _records(self, rounds: Rounds, numbers: Tensor, chosen: Tensor, most: float) -> Found | None:
         """Those that pass both tests with a weight of 1, each once; None if there is none, or more than are left."""

@@ -13,7 +13,7 @@ from seepage._core import NotApplicable, Outcome
 from seepage.attacks.exact.presence import State, presence_of
 from seepage.attacks.exact.span import ROUNDING, Span, span_of
 from seepage.attacks.exact.view import Layer, View, double_of, layer_gradient, usable_layers, view_of
-from seepage.models import Parameters, layer_slopes
+from seepage.models import Parameters, layer_outputs, layer_slopes
 from seepage.observation import Claim, Observation, gradient_of
 
 FITS = 5e-6  # of what was sent, in each round: a set that leaves no more explains it; float32 leaves about 1e-6
@@ -112,11 +112,19 @@ class Rounds:
         size = max(1, min(self.total - len(self.rows), self.view.valid_dimensions))
         return replace(self, view=replace(self.view, spans=(span_of(torch.cat(parts), size, ROUNDING),)))
 
-    def slopes(self, x: Tensor, y: Tensor) -> Tensor:
-        """(rows, outputs of all rounds) how the first layer's outputs move a row's own loss, round by round."""
-        every = zip(self.models, self.scales, strict=True)
+    def outputs(self, x: Tensor) -> list[Tensor]:
+        """(rows, out) what the first layer gives out, in each round."""
+        return [layer_outputs(self.view.learner, self.layer.name, model, x) for model in self.models]
+
+    def slopes(self, x: Tensor, y: Tensor, outputs: Sequence[Tensor] | None = None) -> Tensor:
+        """(rows, outputs of all rounds) how the first layer's outputs move a row's own loss, round by round.
+
+        Args:
+            outputs: of the first layer in each round, if they are known.
+        """
+        every = zip(self.models, self.scales, outputs or self.outputs(x), strict=True)
         learner, layer = self.view.learner, self.layer.name
-        return torch.cat([scale * layer_slopes(learner, layer, model, x, y) for model, scale in every], 1)
+        return torch.cat([scale * layer_slopes(learner, layer, model, x, y, own) for model, scale, own in every], 1)
 
     def told(self, gradients: Sequence[Parameters]) -> Tensor:
         """One sum of gradients in every round, as a short vector: the first layer's in the span, all others whole."""
