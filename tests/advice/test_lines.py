@@ -9,6 +9,7 @@ import pytest
 
 from seepage.advice.lines import framework_lines, plan_text
 from seepage.advice.space import Candidate, candidates
+from seepage.defenses import LocalDP
 from seepage.runs import make_plan
 
 
@@ -22,10 +23,10 @@ def test_a_plan_is_read_back_as_it_was(candidate: Candidate) -> None:
 @pytest.mark.parametrize("candidate", candidates({"batch-size": 8}), ids=lambda each: each.name)
 def test_lines_are_python_or_say_that_there_is_nothing(candidate: Candidate) -> None:
     every = framework_lines(candidate)
-    assert set(every) == {"Flower", "NVFlare", "Opacus"}
+    assert set(every) == {"Flower", "NVFlare", *(["Opacus"] if candidate.family == "dp_sgd" else [])}
     for name, text in every.items():
         ast.parse("\n".join(line for line in text.splitlines() if not line.startswith("flwr ")))
-        if candidate.family == "quantisation" and name != "Opacus":
+        if candidate.family == "quantisation":
             assert f"{name} has no setting of its own" in text
 
 
@@ -45,5 +46,28 @@ def test_opacus_and_nvflare_know_what_the_lines_name() -> None:
     named = {"clipping_norm", "sensitivity", "epsilon", "delta"}
     assert named <= set(inspect.signature(LocalDpMod.__init__).parameters)
     assert "exclude_vars" in inspect.signature(ExcludeVars.__init__).parameters
-    assert "epsilon=100" in framework_lines(Candidate(defense="local_dp:100"))["Flower"]
     assert "percentile=99," in framework_lines(Candidate(defense="top_k:0.01"))["NVFlare"]
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 100.0, 1000.0])
+def test_flower_adds_the_noise_that_was_measured(epsilon: float) -> None:
+    """Its own formula gives less where epsilon is large: half of it at 100."""
+    import numpy as np
+    from flwr.clientapp.mod import LocalDpMod
+
+    text = framework_lines(Candidate(defense=f"local_dp:{epsilon:g}"))["Flower"]
+    called = next(line for line in text.splitlines() if line.startswith("app ="))
+    made: list[dict[str, float]] = []
+    names = {"ClientApp": lambda mods: mods, "LocalDpMod": lambda **given: made.append(given), "rate": 1.0}
+    exec(called, names)
+    mod = LocalDpMod(**made[0])
+    added = mod.sensitivity * np.sqrt(2 * np.log(1.25 / mod.delta)) / mod.epsilon  # what it computes when called
+    assert added == pytest.approx(LocalDP(epsilon=epsilon).deviation, rel=0.01)
+    assert mod.clipping_norm == LocalDP(epsilon=epsilon).clip
+
+
+def test_nobody_is_told_to_make_more_steps_than_were_measured() -> None:
+    for text in framework_lines(Candidate(batch_size=8)).values():
+        assert "epochs" not in text
+        assert "ONE step on 8 rows" in text
+    assert "local-epochs=5" in framework_lines(Candidate(local_epochs=5))["Flower"]

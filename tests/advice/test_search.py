@@ -79,7 +79,8 @@ def test_a_confirmation_on_few_updates_is_called_one() -> None:
     assert found.confirmed
     assert not words.firm(board, found)
     said = "\n".join(words.answer(board, found, "binary", 5))
-    assert "Recommended, but tried on 6 updates only: gaussian_noise:0.03, batch size 8." in said
+    assert "Best so far, not yet shown to be safe (6 updates attacked): gaussian_noise:0.03, batch size 8." in said
+    assert "Do next: the same command with a larger --budget goes on from here." in said
 
 
 def test_only_what_breaks_a_limit_beyond_doubt_is_dropped() -> None:
@@ -153,7 +154,7 @@ def test_what_was_not_looked_at_is_not_called_unsafe() -> None:
     board, found = found_by(Made(noise_hides, SCREEN, 6), Limits(max_loss=0.02))
     assert found.untested
     told = "\n".join(words.limits_of_advice(board, found, {}))
-    assert "Not tested, for want of time" in told
+    assert "No time for (a larger --budget goes on from here): " in told
 
 
 def test_nothing_is_said_of_a_kind_of_which_some_are_untested() -> None:

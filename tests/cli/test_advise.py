@@ -115,8 +115,8 @@ def test_a_longer_search_recommends_and_confirms(table: Path, tmp_path: Path) ->
     out = tmp_path / "advice"
     words = (*KEPT, "--drop", "coin,cost", "--max-loss", "0.2", "--max-gain", "0.1", "--out", str(out))
     text = advised(table, *words, "--budget", "5m", "--jobs", "2")
-    assert "Recommended" in text
-    assert "Confirmed with every attack at full length" in text
+    assert "Recommended: " in text or "Best so far, not yet shown to be safe" in text
+    assert "Checked: every attack at full length" in text
     assert list(out.glob("confirm-*/report.html"))
 
 

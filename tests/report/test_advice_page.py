@@ -23,7 +23,7 @@ def page() -> str:
         AdvicePage(
             table="clinic", headline="Recommended: noise.", confirmed=True, answer=("Costs: little.", ""),
             limits=("Not tested: other models.",), headings=("", "setting"),
-            rows=(("1", "noise"), ("2", "<b>none</b>")), dots=DOTS, allowed=LIMITS, score="ROC AUC",
+            rows=(("1", "noise"), ("2", "<b>none</b>")), legend="Columns.", dots=DOTS, allowed=LIMITS, score="ROC AUC",
             frameworks={"Flower": "x = '<1>'"}, plan="data = 'clinic'",
         )
     )  # fmt: skip

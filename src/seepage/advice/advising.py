@@ -109,9 +109,13 @@ class Advice:
 
     def __str__(self) -> str:
         """All of it, in words."""
-        rows = ["\t".join(row) for row in (self.headings, *self.rows)]
+        columns = [max(map(len, column)) for column in zip(self.headings, *self.rows, strict=True)]
+        rows = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, columns, strict=True)).rstrip()
+            for row in (self.headings, *self.rows)
+        ]
         code = [f"{name}\n{text}\n" for name, text in self.frameworks.items()]
-        return "\n".join([*self.answer, "", *rows, "", *self.limits, "", *code])
+        return "\n".join([*self.answer, "", *rows, "", words.LEGEND, "", *self.limits, "", *code])
 
 
 def answered(
@@ -164,7 +168,15 @@ def _write(laboratory: Laboratory, board: Board, found: Found, impossible: Mappi
         found=found,
         board=board,
         chosen=chosen,
-        answer=words.answer(board, found, laboratory.task, laboratory.state.exposure),
+        answer=words.answer(
+            board,
+            found,
+            laboratory.task,
+            laboratory.state.exposure,
+            clients=laboratory.clients,
+            plan=str(laboratory.folder / "plan.toml") if "data =" in plan else "",  # a frame has no name
+            updates=laboratory.trials(CONFIRM),
+        ),
         limits=words.limits_of_advice(board, found, impossible),
         headings=headings,
         rows=rows,

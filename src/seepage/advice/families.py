@@ -154,3 +154,15 @@ FAMILIES: dict[str, Family] = {
         form="label_smoothing:{}", means="a share of {} of every label is spread over all classes", strengths=(0.2, 0.5)
     ),
 }
+
+
+def local_dp_noise(epsilon: float) -> float:
+    """The deviation of the noise that ``local_dp`` adds to every number for this epsilon.
+
+    Example:
+        >>> round(local_dp_noise(100.0), 3)
+        0.189
+    """
+    from seepage.defenses import LocalDP  # torch takes seconds to load
+
+    return LocalDP(epsilon=epsilon).deviation

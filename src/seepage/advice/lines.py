@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import tomli_w
 
+from seepage.advice.families import local_dp_noise
 from seepage.advice.space import WIDTH, Candidate
 
 _NONE = (
-    "# {framework} has no setting of its own for this defence ({defense}); it is code of yours before the update is "
+    "# {framework} has no setting of its own for this defence ({defense}): write it yourself, before the update is "
     "sent."
 )
 _LIKE_SENT = (
-    "# Measured on what is sent. Where weights instead of gradients are sent, multiply the deviation by the learning "
-    "rate."
+    "# Measured on gradients. If your client sends weights, one step changes them by the learning rate times the "
+    "gradient: multiply the length and the deviation by that rate."
 )
 
 
@@ -31,21 +33,32 @@ def plan_text(values: Mapping[str, Any]) -> str:
 
 
 def framework_lines(candidate: Candidate) -> dict[str, str]:
-    """What to set in each framework for this setting; where there is no such setting, that is said.
+    """What to set in each framework for this setting; where there is no such setting, that is said. Opacus is DP-SGD.
 
     Example:
         >>> lines = framework_lines(Candidate(defense="dp_sgd:clip=1:noise=2"))
         >>> "noise_multiplier=2" in lines["Opacus"]
         True
     """
-    return {"Flower": _flower(candidate), "NVFlare": _nvflare(candidate), "Opacus": _opacus(candidate)}
+    found = {"Flower": _flower(candidate), "NVFlare": _nvflare(candidate)}
+    return {**found, "Opacus": _opacus(candidate)} if candidate.family == "dp_sgd" else found
 
 
 def _flower(candidate: Candidate) -> str:
-    epochs = candidate.local_epochs or 1
-    lines = [f'flwr run . --run-config "batch-size={candidate.batch_size} local-epochs={epochs}"']
+    epochs = f" local-epochs={candidate.local_epochs}" if candidate.local_epochs else ""
+    lines = [f'flwr run . --run-config "batch-size={candidate.batch_size}{epochs}"']
     lines += ["# The names are those that your client reads from context.run_config."]
     return "\n".join([*lines, *_one_step(candidate), *_model(candidate), *_in_flower(candidate)])
+
+
+def _flower_epsilon(epsilon: float) -> float:
+    """What makes Flower add the noise that an epsilon really needs: its formula is the classic bound, for below 1.
+
+    Example:
+        >>> round(_flower_epsilon(100.0), 1)
+        51.2
+    """
+    return 2 * math.sqrt(2 * math.log(1.25 / 1e-5)) / local_dp_noise(epsilon)
 
 
 def _in_flower(candidate: Candidate) -> list[str]:
@@ -63,9 +76,11 @@ def _in_flower(candidate: Candidate) -> list[str]:
         return [
             "from flwr.clientapp.mod import LocalDpMod",
             "",
-            f"app = ClientApp(mods=[LocalDpMod(clipping_norm=1.0, sensitivity=2.0, epsilon={candidate.strength:g}, "
-            "delta=1e-5)])",
-            "# Its noise follows the classic bound, so it is not exactly the noise that was measured.",
+            "rate = 0.01  # your learning rate: Flower sends weights, which one step changes by rate x gradient",
+            "app = ClientApp(mods=[LocalDpMod(clipping_norm=1.0 * rate, sensitivity=2.0 * rate, "
+            f"epsilon={_flower_epsilon(candidate.strength):.3g}, delta=1e-5)])",
+            f"# With this epsilon Flower adds the noise that was measured. Its own formula for {candidate.strength:g} "
+            "holds only below 1, and would add another.",
         ]
     if candidate.family == "dp_fedavg" and candidate.strength is not None:
         return [
@@ -79,8 +94,8 @@ def _in_flower(candidate: Candidate) -> list[str]:
 
 
 def _nvflare(candidate: Candidate) -> str:
-    epochs = candidate.local_epochs or 1
-    lines = [f'train_args = "--batch_size {candidate.batch_size} --epochs {epochs}"  # of the recipe']
+    epochs = f" --epochs {candidate.local_epochs}" if candidate.local_epochs else ""
+    lines = [f'train_args = "--batch_size {candidate.batch_size}{epochs}"  # of the recipe']
     lines += ["# The names are those that your training script reads."]
     return "\n".join([*lines, *_one_step(candidate), *_model(candidate), *_in_nvflare(candidate)])
 
@@ -110,8 +125,6 @@ def _in_nvflare(candidate: Candidate) -> list[str]:
 
 
 def _opacus(candidate: Candidate) -> str:
-    if candidate.family != "dp_sgd":
-        return "# Opacus clips rows' gradients and adds noise (DP-SGD); this setting does not use it."
     options = dict(part.partition("=")[::2] for part in candidate.defense.split(":")[1:])
     return "\n".join(
         [
@@ -130,7 +143,11 @@ def _one_step(candidate: Candidate) -> list[str]:
     """FedSGD is no setting of the frameworks: the client's code decides it."""
     if candidate.local_epochs:
         return [f"# Measured with FedAvg, {4 * candidate.batch_size} rows a client and round, plain SGD."]
-    return ["# Measured with one batch an update (FedSGD): a client that makes more steps sends another update."]
+    return [
+        f"# Measured with ONE step on {candidate.batch_size} rows between two messages (FedSGD): end the local loop "
+        "after its first batch.",
+        "# What a client sends after more steps is another kind of update, and was not measured.",
+    ]
 
 
 def _model(candidate: Candidate) -> list[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from seepage.advice.board import Board
 from seepage.advice.limits import SCORES
-from seepage.advice.words import firm, number, share
+from seepage.advice.words import LEGEND, firm, number, share
 from seepage.report.advice_page import AdvicePage
 from seepage.report.frontier_picture import Dot, Limit
 
@@ -28,6 +28,7 @@ def page_of(advice: Advice, task: str, table: str) -> AdvicePage:
         limits=tuple(advice.limits),
         headings=tuple(advice.headings),
         rows=tuple(map(tuple, advice.rows)),
+        legend=LEGEND,
         dots=_dots(advice, score),
         allowed=_allowed(advice.board, score),
         score=score,
@@ -51,6 +52,7 @@ def _dots(advice: Advice, score: str) -> tuple[Dot, ...]:
                 utility=point.utility,
                 best=row[_FRONTIER] == "yes",
                 chosen=candidate == advice.chosen,
+                sure=firm(advice.board, advice.found),
             )
         )
     return tuple(dots)

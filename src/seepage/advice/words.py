@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from seepage.advice.board import Board
-from seepage.advice.families import FAMILIES
+from seepage.advice.families import FAMILIES, local_dp_noise
 from seepage.advice.frontier import dominated_by
-from seepage.advice.limits import CHANCE, SCORES, Limits, Verdict
+from seepage.advice.limits import CHANCE, SCORES, Limits, Verdict, unseen
 from seepage.advice.measured import Leak
 from seepage.advice.search import Found
 from seepage.advice.space import AXES, WIDTH, Candidate
@@ -18,18 +18,34 @@ THREAT = (
     "The attacker: an honest server that sees one update of a client and knows the model, the labels and the defence "
     "with its strength, but not its random numbers."
 )
-HEADINGS = ("", "setting", "rows exact", "cells gained", "utility", "loss", "attacks", "limits", "frontier")
+HEADINGS = (
+    "", "setting", "limits", "rows exact", "cells gained", "utility", "loss", "updates", "attacks", "frontier"
+)  # fmt: skip
+LEGEND = (
+    "Limits: yours, met or not. Rows exact: rows read back whole; the upper end allows for what so few updates would "
+    "not show. Cells gained: cells read beyond what guessing each column's usual values gets; below 0 the attack did "
+    "worse than guessing. Loss: of the score, against the plain setting. Updates: how many were attacked. Attacks: "
+    "quick ones, one at full length, or all. Frontier: no other setting is better beyond doubt."
+)
+ATTACKS = {
+    "exact": "by algebra",
+    "fast": "by searching for rows that give the same update",
+    "adaptive": "by one who knows the defence",
+}
 DEPTHS = {"screen": "quick", "train": "quick", "press": "full length", "arsenal": "all", "confirm": "all"}
 ENOUGH = 30  # updates: fewer leave more than a tenth of them unseen
 LARGE = 20.0  # an epsilon from which on next to nothing is promised
 SHOWN = 6  # settings that are listed by name
 
 
-def answer(board: Board, found: Found, task: str, exposure: float) -> list[str]:
+def answer(
+    board: Board, found: Found, task: str, exposure: float, *, clients: int = 10, plan: str = "", updates: int = 0
+) -> list[str]:
     """The answer, a paragraph each.
 
     Args:
         exposure: passes over the rows that models were trained for.
+        plan: the file that repeats the confirmation, on so many ``updates``; empty if there is none.
     """
     score = SCORES[task][1]
     lines = [_asked(board.limits, score), ""]
@@ -39,8 +55,12 @@ def answer(board: Board, found: Found, task: str, exposure: float) -> list[str]:
         lines += _recommended(board, found, found.recommended, score)
         lines += _strength(board, found, found.recommended)
         lines += _next_best(board, found, score)
+        lines += _do_next(board, found, found.recommended, plan, updates)
     passes = "1 pass" if exposure == 1 else f"{exposure:g} passes"
-    trained = f"Models were trained for {passes} over the rows (--exposure); longer training may change costs."
+    trained = (
+        f"Measured with: {clients} clients and our MLP, trained for {passes} over the rows (--exposure); longer "
+        "training may change costs."
+    )
     return [*lines, "", THREAT, trained, *_hardly_learned(board, score)]
 
 
@@ -57,7 +77,11 @@ def _hardly_learned(board: Board, score: str) -> list[str]:
 
 def limits_of_advice(board: Board, found: Found, impossible: Mapping[Candidate, str]) -> list[str]:
     """What no tested setting achieves, and what was not tested."""
-    lines = []
+    trained = sum(board.worth(each) is not None for each in board.courses)
+    lines = [
+        f"Of {len(board.courses) + len(found.untested) + len(found.implied)} settings {len(board.courses)} were "
+        f"attacked, {trained} of them trained too; there was no time for {len(found.untested)}."
+    ]
     broken = [each for each in board.courses if board.safety(each) is Verdict.BROKEN]
     if broken:
         lines.append(f"Leaked more than allowed, beyond doubt: {_listed(board, broken)}.")
@@ -77,8 +101,8 @@ def limits_of_advice(board: Board, found: Found, impossible: Mapping[Candidate, 
         why = next(iter(impossible.values()))
         lines.append(f"Not possible on this table: {_listed(board, list(impossible))}. {why}")
     lines.append(
-        f"Not tested: several rounds joined, a server that cheats, secure aggregation, membership and property "
-        f"inference, other models than our MLP, and defences other than {', '.join(FAMILIES)}."
+        f"Outside of this search: an attacker who joins several rounds, a server that cheats, secure aggregation, "
+        f"membership and property inference, other models than our MLP, and defences other than {', '.join(FAMILIES)}."
     )
     return [*lines, "Held against these attackers is not a proof of privacy."]
 
@@ -87,7 +111,7 @@ def _left_out(board: Board, found: Found) -> list[str]:
     """What was not looked at, or not to the end, and why."""
     halfway = [each for each in board.courses if board.worth(each) is None and not board.out(each)]
     kinds = {
-        "Not tested, for want of time (a larger --budget goes on from here)": found.untested,
+        "No time for (a larger --budget goes on from here)": found.untested,
         "Attacked quickly and not trained, so what they cost is not known": [
             each for each in halfway if not board.costs_weaker(each)
         ],
@@ -112,12 +136,13 @@ def table(board: Board) -> tuple[list[str], list[list[str]]]:
             [
                 str(numbers[candidate.name]),
                 board.label(candidate),
+                _met(board, candidate),
                 share(point.exact),
                 share(point.gain),
                 number(point.utility),
                 number(board.loss(candidate)),
+                str(_updates(board, candidate)),
                 DEPTHS[board.courses[candidate].stage],
-                _met(board, candidate),
                 f"no, {min(numbers[name] for name in beaten)} is better" if beaten else "yes",
             ]
         )
@@ -153,13 +178,18 @@ def number(value: Interval | None) -> str:
 def _asked(limits: Limits, score: str) -> str:
     rows = "no row" if limits.rows_exact == 0 else f"at most {limits.rows_exact:.1%} of the rows"
     worth = f"ROC AUC at least {limits.min_auc:g}" if limits.min_auc else f"{score} at most {limits.max_loss:g} lower"
-    return f"Asked: {rows} read exactly, at most {limits.gain:.1%} of the cells read beyond guessing, and {worth}."
+    flags = "--max-rows-exact, --max-gain and " + ("--min-auc" if limits.min_auc else "--max-loss")
+    return (
+        f"Asked: {rows} read exactly, at most {limits.gain:.1%} of the cells read beyond guessing, and {worth} "
+        f"({flags} change this)."
+    )
 
 
 def _recommended(board: Board, found: Found, chosen: Candidate, score: str) -> list[str]:
     leak, loss = board.courses[chosen].leak, board.loss(chosen)
     assert leak is not None
-    cost = f"Costs: {score} {number(board.worth(chosen))}"
+    many = len(board.courses[chosen].scores)
+    cost = f"Costs: {score} {number(board.worth(chosen))} in {many} training{'s' if many > 1 else ''}"
     if chosen == board.plain:
         cost += "; this is the plain setting, so nothing is lost."
     else:
@@ -169,7 +199,7 @@ def _recommended(board: Board, found: Found, chosen: Candidate, score: str) -> l
             cost += " The interval reaches beyond your limit, so more trainings could show that it costs too much."
     heading = "Recommended" if found.confirmed else "Best so far, but NOT CONFIRMED"
     if found.confirmed and not firm(board, found):
-        heading = f"Recommended, but tried on {board.courses[chosen].confirmed_by} updates only"
+        heading = f"Best so far, not yet shown to be safe ({board.courses[chosen].confirmed_by} updates attacked)"
     lines = [f"{heading}: {chosen.name}.", f"That is: {meaning(chosen)}.", cost, _read(leak)]
     return [*lines, _promise(chosen, board.courses[chosen].epsilon)]
 
@@ -190,7 +220,10 @@ def meaning(chosen: Candidate) -> str:
     if chosen.plain:
         return "; ".join([*words, "nothing is changed before it is sent"])
     family = FAMILIES.get(chosen.family)
-    return "; ".join([*words, family.meaning(chosen.defense) if family else f"the defence is {chosen.defense}"])
+    words.append(family.meaning(chosen.defense) if family else f"the defence is {chosen.defense}")
+    if chosen.family == "local_dp" and chosen.strength is not None:
+        words[-1] += f" (a deviation of {local_dp_noise(chosen.strength):.3g} on every number)"
+    return "; ".join(words)
 
 
 def firm(board: Board, found: Found) -> bool:
@@ -205,7 +238,8 @@ def _promise(chosen: Candidate, epsilon: float | None) -> str:
         return f"Promises: nothing. {why}; only attacks speak for it."
     whose = "a row of the worst client" if chosen.family == "dp_sgd" else "all rows of the worst client together"
     little = " An epsilon so large promises next to nothing: only attacks speak for it." if epsilon > LARGE else ""
-    return f"Promises: epsilon {epsilon:,.3g} at delta 1e-5 for {whose}.{little}"
+    told = f"{epsilon:.3g}" if epsilon < 1000 else f"{float(f'{epsilon:.3g}'):,.0f}"
+    return f"Promises: epsilon {told} at delta 1e-5 for {whose}.{little}"
 
 
 def _loss(loss: Interval | None) -> str:
@@ -219,35 +253,42 @@ def _loss(loss: Interval | None) -> str:
 def _read(leak: Leak) -> str:
     high = leak.exact.high if leak.exact.high is not None else 1.0
     gain = leak.gain.mean if leak.gain.high is None else leak.gain.high
-    beyond = "nothing" if leak.gain.mean <= 0 else f"{leak.gain.mean:.1%} of the cells"
-    beyond += f" (up to {gain:.1%})" if gain > 0 else ""
-    few = (
-        f" (of {leak.trials} updates: with so many, up to {high:.1%} of rows could leak unseen)"
-        if not leak.rows_exact
-        else f" (up to {high:.1%})"
-    )
-    knowing = "" if any(each.startswith("adaptive") for each in leak.attacks) else "; not yet the one for defences"
+    beyond = "no more cells than guessing gets" if leak.gain.mean <= 0 else f"{leak.gain.mean:.1%} of the cells more"
+    beyond += f" (up to {gain:.1%} more)" if gain > 0 else ""
+    open_ = f" {leak.trials} updates cannot rule out that up to {high:.1%} of the rows leak."
+    known = "" if any(each.startswith("adaptive") for each in leak.attacks) else "; not yet by who knows the defence"
     return (
-        f"Read under it: {leak.rows_exact} of {leak.rows:,} rows exactly{few}; beyond guessing {beyond}. "
-        f"Attacks: {', '.join(_short(each) for each in leak.attacks)}{knowing}."
+        f"Read under it: {leak.rows_exact} of {leak.rows:,} rows exactly, and {beyond}.{open_} "
+        f"Attacked {', '.join(_short(each) for each in leak.attacks)}{known}."
     )
 
 
 def _strength(board: Board, found: Found, chosen: Candidate) -> list[str]:
     if found.confirmed:
         many = board.courses[chosen].confirmed_by
-        told = f"Confirmed with every attack at full length, fresh seeds and {many} updates."
-        few = " These are few: the same command with a larger --budget attacks more of them." if many < ENOUGH else ""
-        return [told + few]
+        return [f"Checked: every attack at full length, on {many} updates of fresh seeds."]
     return [
-        "There was no time for all attacks at full length, and stronger attacks can read more: do not rely on it yet. "
-        "Run the same command with a larger --budget; it goes on from here."
+        "Checked: not enough. There was no time for all attacks at full length, and stronger attacks can read more: do "
+        "not rely on it yet."
     ]
+
+
+def _do_next(board: Board, found: Found, chosen: Candidate, plan: str, updates: int) -> list[str]:
+    """What makes the answer surer."""
+    lines = []
+    if not firm(board, found):
+        lines.append("the same command with a larger --budget goes on from here")
+    if plan and updates > board.courses[chosen].confirmed_by:
+        lines.append(
+            f"seepage audit --plan {plan} attacks {updates} updates: if nothing leaks, what could leak unseen falls to "
+            f"{unseen(updates):.1%}"
+        )
+    return [f"Do next: {'; or '.join(lines)}."] if lines else []
 
 
 def _next_best(board: Board, found: Found, score: str) -> list[str]:
     if not found.next_best:
-        return ["Next best: no other setting that was followed held the limits."]
+        return ["Next best: none so far. Other settings that were trained leak, cost too much, or are not clear yet."]
     said = []
     for each in found.next_best:
         last = "" if board.courses[each].stage in CONFIRMING else ", not confirmed"
@@ -287,7 +328,13 @@ def _met(board: Board, candidate: Candidate) -> str:
 
 def _short(attack: str) -> str:
     name, _, options = attack.partition(":")
-    return f"{name} cut short" if options else name
+    told = ATTACKS.get(name, f"with {name}")
+    return f"{told} ({name}, cut short)" if options else f"{told} ({name})"
+
+
+def _updates(board: Board, candidate: Candidate) -> int:
+    leak = board.courses[candidate].leak
+    return leak.trials if leak else 0
 
 
 def _listed(board: Board, every: Sequence[Candidate]) -> str:

@@ -22,6 +22,7 @@ class AdvicePage:
         confirmed: whether every attack was run on it.
         answer, limits: paragraphs.
         headings, rows: the frontier as a table; its first column is the number of a dot.
+        legend: what its columns mean.
         dots: the frontier as a picture.
         allowed: the limits in the picture.
         score: what the utility is.
@@ -35,6 +36,7 @@ class AdvicePage:
     limits: tuple[str, ...]
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    legend: str
     dots: tuple[Dot, ...]
     allowed: tuple[Limit, ...]
     score: str
@@ -57,9 +59,9 @@ class _Shown:
 
 
 _PARTS = (
-    _Part("answer", "What to set", "Answer"),
-    _Part("frontier", "Leakage against utility", "Frontier"),
-    _Part("untested", "What fell short, and what was not tested", "Limits"),
+    _Part("answer", "What to set", "What to set"),
+    _Part("frontier", "Leakage against utility", "Leakage against utility"),
+    _Part("untested", "What fell short, and what was not tested", "What fell short"),
     _Part("copy", "Lines to copy", "Lines to copy"),
 )
 
@@ -74,4 +76,4 @@ def render_advice(page: AdvicePage) -> str:
         if part.name != "frontier" or page.dots
     ]
     lead = "Settings that were trained and attacked on this table, and which of them keeps the limits at least cost."
-    return assembled(Heading(f"Settings for {page.table}", lead, ""), shown)
+    return assembled(Heading(f"Which setting for {page.table}?", lead, ""), shown)

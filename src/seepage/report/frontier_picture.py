@@ -27,7 +27,8 @@ class Dot:
         number: its line in the table.
         told: its numbers, in words.
         best: whether no other one is better beyond doubt.
-        chosen: whether it is the one that is recommended.
+        chosen: whether it is the answer.
+        sure: whether the answer was attacked enough to rely on it.
     """
 
     number: str
@@ -37,6 +38,7 @@ class Dot:
     utility: Interval
     best: bool
     chosen: bool = False
+    sure: bool = True
 
 
 @dataclass(frozen=True)
@@ -96,12 +98,13 @@ def _limits(limits: Sequence[Limit], x: Scale, y: Scale) -> Iterator[str]:
         else:
             at = y.at(limit.value)
             yield f'<line class="limit" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>'
-            yield _text(WIDTH - RIGHT - 4, at - 5, limit.words, "end", ' class="limit-words"')
+            yield _text(WIDTH - RIGHT - 4, at + 15, limit.words, "end", ' class="limit-words"')  # plain is above it
 
 
 def _dot(dot: Dot, x: Scale, y: Scale) -> Iterator[str]:
     across, up = x.at(100 * dot.leak.mean), y.at(dot.utility.mean)
-    kinds = " ".join(name for name, is_so in (("best", dot.best), ("chosen", dot.chosen)) if is_so)
+    said = {"best": dot.best, "chosen": dot.chosen, "unsure": dot.chosen and not dot.sure}
+    kinds = " ".join(name for name, is_so in said.items() if is_so)
     told = f"{dot.number}. {dot.name}: {dot.told}"
     yield f'<g class="dot {kinds}" tabindex="0" role="img" aria-label="{escape(told)}">'
     yield '<g class="bars" clip-path="url(#frame)">'
