@@ -78,10 +78,21 @@ class ExactRounds:
         return Together(partial(self, streams=streams, progress=progress))
 
     def __call__(
-        self, observations: Sequence[Observation], streams: Streams, *, progress: Progress = silent
+        self,
+        observations: Sequence[Observation],
+        streams: Streams,
+        *,
+        known: Claim | None = None,
+        progress: Progress = silent,
     ) -> list[Claim]:
-        """The same claim for every round."""
+        """The same claim for every round.
+
+        Args:
+            known: another claim about the same rows, in all rounds. What it proves is taken away first.
+        """
         rounds = Rounds.of(observations)
+        if known is not None:
+            rounds = _less(rounds, known)
         drawn = torch.Generator().manual_seed(streams.integer("starts"))
         why = ""
         for turn in range(self.turns):
@@ -142,3 +153,14 @@ class ExactRounds:
         if found is not None:
             return found, ""
         return None, f"None of {len(leaves.codes):,} valid rows in a span of {span.rank} is a record of all rounds."
+
+
+def _less(rounds: Rounds, known: Claim) -> Rounds:
+    """What is left when the rows that a claim proves are taken away."""
+    if known.rows is None or known.certified is None or known.labels is None:
+        return rounds
+    proven = known.certified & np.isfinite(known.labels)
+    if not proven.any():
+        return rounds
+    rows, labels = (torch.from_numpy(each[proven]).double() for each in (known.rows, known.labels))
+    return rounds.without(rows, labels, torch.ones(len(rows), dtype=torch.bool))
