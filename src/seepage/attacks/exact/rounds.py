@@ -41,6 +41,7 @@ from seepage.attacks.exact.settling import SPARE, STRICT, Candidates, Found
 from seepage.attacks.exact.stacked import Rounds
 from seepage.observation import Claim, Observation, Scene
 
+ALONE = 2  # equations that the first layer leaves for each row, at least, where one round is asked: it takes long
 LOOSE = 200.0  # the same after rows were taken away, whose numbers were known to a hundred-thousandth only
 
 
@@ -111,7 +112,7 @@ class ExactRounds:
         """What is left may be few enough rows for one round: rows that depend on each other have no place of their own
         in the stacked spaces, but in those of deeper layers."""
         few = rounds.total - len(rounds.rows)
-        if few > rounds.layer.directions - SPARE:  # fewer equations for each row than tell it from others
+        if few > rounds.layer.directions - ALONE:
             return None
         attack = Exact(restarts=2, starts=4, turns=2, compile="no")  # not the optimiser's rows: proven ones are asked
         for number in sorted({0, len(observations) - 1}):
