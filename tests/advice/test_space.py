@@ -7,9 +7,8 @@ import itertools
 import pytest
 
 from seepage import InputError
-from seepage.advice import words
 from seepage.advice.families import FAMILIES, Family
-from seepage.advice.space import AXES, Candidate, between, candidates, neighbours, read_keep, reference
+from seepage.advice.space import AXES, Candidate, between, candidates, meaning, neighbours, read_keep, reference
 from seepage.plans import registry
 from seepage.runs import make_plan
 
@@ -76,7 +75,7 @@ def test_strengths_are_halved_by_their_ratio() -> None:
 
 @pytest.mark.parametrize("candidate", candidates({}), ids=lambda each: each.name)
 def test_every_setting_is_told_in_words(candidate: Candidate) -> None:
-    said = words.meaning(candidate)
+    said = meaning(candidate)
     assert str(candidate.batch_size) in said
     assert "{" not in said
     assert ":" not in said  # no spec is left over
@@ -86,4 +85,4 @@ def test_every_setting_is_told_in_words(candidate: Candidate) -> None:
 
 def test_a_defence_with_other_options_is_named() -> None:
     kept = Candidate(defense="local_dp:epsilon=8:mechanism=laplace")
-    assert words.meaning(kept).endswith("the defence is local_dp:epsilon=8:mechanism=laplace")
+    assert meaning(kept).endswith("the defence is local_dp:epsilon=8:mechanism=laplace")

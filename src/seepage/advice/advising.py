@@ -10,7 +10,7 @@ from typing import Any
 
 from seepage._core import Progress, silent
 from seepage._core.files import write_atomically
-from seepage.advice import lines, shown, words
+from seepage.advice import frontier_table, lines, shown, words
 from seepage.advice.board import Board
 from seepage.advice.laboratory import SEEDS, Laboratory
 from seepage.advice.limits import Limits
@@ -115,7 +115,7 @@ class Advice:
             for row in (self.headings, *self.rows)
         ]
         code = [f"{name}\n{text}\n" for name, text in self.frameworks.items()]
-        return "\n".join([*self.answer, "", *rows, "", words.LEGEND, "", *self.limits, "", *code])
+        return "\n".join([*self.answer, "", *rows, "", frontier_table.LEGEND, "", *self.limits, "", *code])
 
 
 def answered(
@@ -162,7 +162,7 @@ def answered(
 def _write(laboratory: Laboratory, board: Board, found: Found, impossible: Mapping[Candidate, str]) -> Advice:
     """The answer, and its files: the words, the plan and the report of what was confirmed."""
     chosen = found.recommended or found.nearest
-    headings, rows = words.table(board)
+    headings, rows = frontier_table.table(board)
     plan = "" if chosen is None else _plan_of(laboratory, chosen)
     advice = Advice(
         found=found,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seepage.advice.board import Board
+from seepage.advice.frontier_table import LEGEND
 from seepage.advice.limits import SCORES
-from seepage.advice.words import LEGEND, firm, number, share
+from seepage.advice.words import firm, number, share
 from seepage.report.advice_page import AdvicePage
 from seepage.report.frontier_picture import Dot, Limit
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from seepage._core import InputError, unknown_name
-from seepage.advice.families import FAMILIES
+from seepage.advice.families import FAMILIES, local_dp_noise
 
 WIDTH = 32  # of the model's hidden layers, as the part `mlp` ships
 LOCAL_BATCHES = 4  # of a client's local rows, where it makes several steps before it sends
@@ -93,6 +93,28 @@ class Candidate:
         if self.local_epochs:
             values |= {"local_epochs": self.local_epochs, "local_rows": LOCAL_BATCHES * self.batch_size}
         return values
+
+
+def meaning(chosen: Candidate) -> str:
+    """What a setting is, for readers who know no specs.
+
+    Example:
+        >>> meaning(Candidate(defense="top_k:0.1", batch_size=32))
+        'clients send the gradient of every batch of 32 rows; only a share of 0.1 of the numbers is sent, the largest'
+    """
+    passes = "once" if chosen.local_epochs == 1 else f"{chosen.local_epochs} times"
+    words = [f"clients send the gradient of every batch of {chosen.batch_size} rows"]
+    if chosen.local_epochs:
+        words = [f"clients go {passes} over their rows in batches of {chosen.batch_size} before they send an update"]
+    if chosen.width != WIDTH:
+        words.append(f"the model's hidden layers have {chosen.width} outputs")
+    if chosen.plain:
+        return "; ".join([*words, "nothing is changed before it is sent"])
+    family = FAMILIES.get(chosen.family)
+    words.append(family.meaning(chosen.defense) if family else f"the defence is {chosen.defense}")
+    if chosen.family == "local_dp" and chosen.strength is not None:
+        words[-1] += f" (a deviation of {local_dp_noise(chosen.strength):.3g} on every number)"
+    return "; ".join(words)
 
 
 def read_keep(keep: Mapping[str, str]) -> dict[str, Any]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from seepage.advice.board import Board
-from seepage.advice.families import FAMILIES, local_dp_noise
-from seepage.advice.frontier import dominated_by
+from seepage.advice.families import FAMILIES
 from seepage.advice.limits import CHANCE, SCORES, Limits, Verdict, unseen
 from seepage.advice.measured import Leak
 from seepage.advice.search import Found
-from seepage.advice.space import AXES, WIDTH, Candidate
+from seepage.advice.space import Candidate, meaning
 from seepage.advice.stages import CONFIRMING
 from seepage.results.interval import Interval
 
@@ -18,21 +17,11 @@ THREAT = (
     "The attacker: an honest server that sees one update of a client and knows the model, the labels and the defence "
     "with its strength, but not its random numbers."
 )
-HEADINGS = (
-    "", "setting", "limits", "rows exact", "cells gained", "utility", "loss", "updates", "attacks", "frontier"
-)  # fmt: skip
-LEGEND = (
-    "Limits: yours, met or not. Rows exact: rows read back whole; the upper end allows for what so few updates would "
-    "not show. Cells gained: cells read beyond what guessing each column's usual values gets; below 0 the attack did "
-    "worse than guessing. Loss: of the score, against the plain setting. Updates: how many were attacked. Attacks: "
-    "quick ones, one at full length, or all. Frontier: no other setting is better beyond doubt."
-)
 ATTACKS = {
     "exact": "by algebra",
     "fast": "by searching for rows that give the same update",
     "adaptive": "by one who knows the defence",
 }
-DEPTHS = {"screen": "quick", "train": "quick", "press": "full length", "arsenal": "all", "confirm": "all"}
 ENOUGH = 30  # updates: fewer leave more than a tenth of them unseen
 LARGE = 20.0  # an epsilon from which on next to nothing is promised
 SHOWN = 6  # settings that are listed by name
@@ -123,32 +112,6 @@ def _left_out(board: Board, found: Found) -> list[str]:
     return [f"{why}: {_listed(board, every)}." for why, every in kinds.items() if every]
 
 
-def table(board: Board) -> tuple[list[str], list[list[str]]]:
-    """The frontier as a table: headings, and a line for every setting whose worth and leak are known."""
-    points = {point.name: point for point in board.points()}
-    better = dominated_by(list(points.values()))
-    shown = board.ranked()
-    numbers = {each.name: place for place, each in enumerate(shown, start=1)}
-    lines = []
-    for candidate in shown:
-        point, beaten = points[candidate.name], better[candidate.name]
-        lines.append(
-            [
-                str(numbers[candidate.name]),
-                board.label(candidate),
-                _met(board, candidate),
-                share(point.exact),
-                share(point.gain),
-                number(point.utility),
-                number(board.loss(candidate)),
-                str(_updates(board, candidate)),
-                DEPTHS[board.courses[candidate].stage],
-                f"no, {min(numbers[name] for name in beaten)} is better" if beaten else "yes",
-            ]
-        )
-    return list(HEADINGS), lines
-
-
 def share(value: Interval | None) -> str:
     """A share with its interval, in per cent.
 
@@ -202,28 +165,6 @@ def _recommended(board: Board, found: Found, chosen: Candidate, score: str) -> l
         heading = f"Best so far, not yet shown to be safe ({board.courses[chosen].confirmed_by} updates attacked)"
     lines = [f"{heading}: {chosen.name}.", f"That is: {meaning(chosen)}.", cost, _read(leak)]
     return [*lines, _promise(chosen, board.courses[chosen].epsilon)]
-
-
-def meaning(chosen: Candidate) -> str:
-    """What a setting is, for readers who know no specs.
-
-    Example:
-        >>> meaning(Candidate(defense="top_k:0.1", batch_size=32))
-        'clients send the gradient of every batch of 32 rows; only a share of 0.1 of the numbers is sent, the largest'
-    """
-    passes = "once" if chosen.local_epochs == 1 else f"{chosen.local_epochs} times"
-    words = [f"clients send the gradient of every batch of {chosen.batch_size} rows"]
-    if chosen.local_epochs:
-        words = [f"clients go {passes} over their rows in batches of {chosen.batch_size} before they send an update"]
-    if chosen.width != WIDTH:
-        words.append(f"the model's hidden layers have {chosen.width} outputs")
-    if chosen.plain:
-        return "; ".join([*words, "nothing is changed before it is sent"])
-    family = FAMILIES.get(chosen.family)
-    words.append(family.meaning(chosen.defense) if family else f"the defence is {chosen.defense}")
-    if chosen.family == "local_dp" and chosen.strength is not None:
-        words[-1] += f" (a deviation of {local_dp_noise(chosen.strength):.3g} on every number)"
-    return "; ".join(words)
 
 
 def firm(board: Board, found: Found) -> bool:
@@ -317,38 +258,13 @@ def _unmet(board: Board, found: Found) -> list[str]:
     return [f"No tested batch size or strength keeps the limits on leakage with {' or '.join(names)}."]
 
 
-def _met(board: Board, candidate: Candidate) -> str:
-    safety, cost = board.safety(candidate), board.cost(candidate)
-    if safety is Verdict.BROKEN:
-        return "leaks too much"
-    if cost is Verdict.BROKEN:
-        return "costs too much"
-    return "met" if (safety, cost) == (Verdict.HELD, Verdict.HELD) else "not clear"
-
-
 def _short(attack: str) -> str:
     name, _, options = attack.partition(":")
     told = ATTACKS.get(name, f"with {name}")
     return f"{told} ({name}, cut short)" if options else f"{told} ({name})"
 
 
-def _updates(board: Board, candidate: Candidate) -> int:
-    leak = board.courses[candidate].leak
-    return leak.trials if leak else 0
-
-
 def _listed(board: Board, every: Sequence[Candidate]) -> str:
     names = [board.label(each) for each in every]
     more = f"; and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return "; ".join(names[:SHOWN]) + more
-
-
-def axes() -> str:
-    """What can be kept, for messages.
-
-    Example:
-        >>> axes()
-        'batch-size, defense, local-epochs and width'
-    """
-    *first, last = AXES
-    return f"{', '.join(first)} and {last}"

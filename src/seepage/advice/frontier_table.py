@@ -1,0 +1,60 @@
+"""The frontier as a table: a line for every setting whose worth and leak are known."""
+
+from __future__ import annotations
+
+from seepage.advice.board import Board
+from seepage.advice.frontier import dominated_by
+from seepage.advice.limits import Verdict
+from seepage.advice.space import Candidate
+from seepage.advice.words import number, share
+
+HEADINGS = (
+    "", "setting", "limits", "rows exact", "cells gained", "utility", "loss", "updates", "attacks", "frontier"
+)  # fmt: skip
+LEGEND = (
+    "Limits: yours, met or not. Rows exact: rows read back whole; the upper end allows for what so few updates would "
+    "not show. Cells gained: cells read beyond what guessing each column's usual values gets; below 0 the attack did "
+    "worse than guessing. Loss: of the score, against the plain setting. Updates: how many were attacked. Attacks: "
+    "quick ones, one at full length, or all. Frontier: no other setting is better beyond doubt."
+)
+DEPTHS = {"screen": "quick", "train": "quick", "press": "full length", "arsenal": "all", "confirm": "all"}
+
+
+def table(board: Board) -> tuple[list[str], list[list[str]]]:
+    """The frontier as a table: headings, and a line for every setting whose worth and leak are known."""
+    points = {point.name: point for point in board.points()}
+    better = dominated_by(list(points.values()))
+    shown = board.ranked()
+    numbers = {each.name: place for place, each in enumerate(shown, start=1)}
+    lines = []
+    for candidate in shown:
+        point, beaten = points[candidate.name], better[candidate.name]
+        lines.append(
+            [
+                str(numbers[candidate.name]),
+                board.label(candidate),
+                _met(board, candidate),
+                share(point.exact),
+                share(point.gain),
+                number(point.utility),
+                number(board.loss(candidate)),
+                str(_updates(board, candidate)),
+                DEPTHS[board.courses[candidate].stage],
+                f"no, {min(numbers[name] for name in beaten)} is better" if beaten else "yes",
+            ]
+        )
+    return list(HEADINGS), lines
+
+
+def _met(board: Board, candidate: Candidate) -> str:
+    safety, cost = board.safety(candidate), board.cost(candidate)
+    if safety is Verdict.BROKEN:
+        return "leaks too much"
+    if cost is Verdict.BROKEN:
+        return "costs too much"
+    return "met" if (safety, cost) == (Verdict.HELD, Verdict.HELD) else "not clear"
+
+
+def _updates(board: Board, candidate: Candidate) -> int:
+    leak = board.courses[candidate].leak
+    return leak.trials if leak else 0
