@@ -26,7 +26,9 @@ def test_the_table_is_made_from_stored_numbers() -> None:
 
 def test_defences_were_attacked_on_four_tables() -> None:
     for data in BENCHMARK.DATA:
-        assert len({cell["defense"] for cell in CELLS if cell["data"] == data} - {"none"}) >= 14 - (data == "california_housing")
+        assert len({cell["defense"] for cell in CELLS if cell["data"] == data} - {"none"}) >= 14 - (
+            data == "california_housing"
+        )
     assert all(cell["updates"] >= 8 for cell in CELLS)
 
 
