@@ -43,3 +43,15 @@ def test_work_that_the_budget_ends_is_not_measured_and_goes_on_with_a_larger_one
 
     over = laboratory(tmp_path / "search", budget=1e-6)
     assert over.measure(SCREEN, [PLAIN]) == found  # what is stored is read without any time
+
+
+def test_only_what_waits_for_processes_is_left_out_of_the_cost_of_others(tmp_path: Path) -> None:
+    here = laboratory(tmp_path / "search", budget=600.0)
+    other = Candidate(batch_size=2, width=8)
+    here.measure(SCREEN, [PLAIN])
+    here.measure(SCREEN, [other])
+    assert [chunk.first for chunk in here.state.chunks] == [True, False]
+    again = laboratory(tmp_path / "search", budget=600.0)
+    again.measure(SCREEN, [PLAIN])  # stored: nothing is started for it
+    again.measure(SCREEN, [Candidate(batch_size=3)])
+    assert [chunk.first for chunk in again.state.chunks] == [True, False, True]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from seepage.report.advice_page import AdvicePage, render_advice
 from seepage.report.frontier_picture import Dot, Limit, picture
@@ -41,6 +42,11 @@ def test_intervals_of_both_numbers_are_drawn_inside_the_frame() -> None:
     assert drawn.count('<g class="bars" clip-path="url(#frame)"><line') == 2
     assert drawn.count('class="limit"') == 2
     assert not picture((), LIMITS, "ROC AUC")
+
+
+def test_an_answer_that_few_updates_stand_behind_looks_like_one() -> None:
+    assert "chosen unsure" not in page()
+    assert 'class="dot best chosen unsure"' in picture((replace(DOTS[0], sure=False), DOTS[1]), LIMITS, "ROC AUC")
 
 
 def test_a_lone_measurement_has_no_bars() -> None:

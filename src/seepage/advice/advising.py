@@ -10,6 +10,7 @@ from typing import Any
 
 from seepage._core import Progress, silent
 from seepage._core.files import write_atomically
+from seepage._core.text_table import aligned
 from seepage.advice import frontier_table, lines, shown, words
 from seepage.advice.board import Board
 from seepage.advice.laboratory import SEEDS, Laboratory
@@ -109,11 +110,7 @@ class Advice:
 
     def __str__(self) -> str:
         """All of it, in words."""
-        columns = [max(map(len, column)) for column in zip(self.headings, *self.rows, strict=True)]
-        rows = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, columns, strict=True)).rstrip()
-            for row in (self.headings, *self.rows)
-        ]
+        rows = aligned([self.headings, *self.rows])
         code = [f"{name}\n{text}\n" for name, text in self.frameworks.items()]
         return "\n".join([*self.answer, "", *rows, "", frontier_table.LEGEND, "", *self.limits, "", *code])
 
@@ -174,7 +171,7 @@ def _write(laboratory: Laboratory, board: Board, found: Found, impossible: Mappi
             laboratory.task,
             laboratory.state.exposure,
             clients=laboratory.clients,
-            plan=str(laboratory.folder / "plan.toml") if "data =" in plan else "",  # a frame has no name
+            plan=str(laboratory.folder / "plan.toml") if plan and laboratory.named else "",
             updates=laboratory.trials(CONFIRM),
         ),
         limits=words.limits_of_advice(board, found, impossible),
@@ -208,6 +205,6 @@ def _plan_of(laboratory: Laboratory, chosen: Candidate) -> str:
         "exposure": laboratory.state.exposure,
         "seed": laboratory.seed + SEEDS * (CONFIRM.place + 1),
     }
-    if not isinstance(values.get("data"), str | Path):  # a frame is nothing that a file could name
+    if not laboratory.named:
         values["data"] = None
     return lines.plan_text(values)

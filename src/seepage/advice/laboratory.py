@@ -61,11 +61,17 @@ class Laboratory:
     progress: Progress = silent
     tell: Callable[[str], None] = field(default=lambda line: None)
     told: set[str] = field(default_factory=set)
+    working: bool = False  # whether something was run in this session, so that processes have started
 
     def __post_init__(self) -> None:
         self.clock = Clock(self.budget, self.state.used)
         self._more = self.budget > self.state.budget  # so what was confirmed in a hurry may be confirmed better
         self.state.budget = max(self.budget, self.state.budget)
+
+    @property
+    def named(self) -> bool:
+        """Whether a plan can name the table: a frame is nothing that a file could name."""
+        return isinstance(self.table.get("data"), str | Path)
 
     def trials(self, stage: Stage) -> int:
         """Attacked updates of a stage: every client of every training."""
@@ -168,6 +174,8 @@ class Laboratory:
         """The summary of a run; None if the budget ended before it did. What it has done is kept, and gone on with."""
         self.clock.start()
         over = chunk.seconds is not None  # all of it is stored: reading it is no work
+        chunk.first = chunk.first or not (over or self.working)
+        self.working = self.working or not over
         try:
             summary = run(
                 plan,
@@ -204,7 +212,6 @@ class Laboratory:
             settings=[vars(each) for each in every],
             only_worth=None if only_worth is None else vars(only_worth),
             trials=trials,
-            first=not self.told,
         )
         self.state.chunks.append(chunk)
         self.state.save(self.folder)

@@ -121,6 +121,7 @@ def show(advice: Advice, folder: Path) -> None:
     from rich import box
     from rich.table import Table
 
+    from seepage.advice.frontier_table import LEGEND
     from seepage.cli.console import console
 
     def say(text: str) -> None:
@@ -128,9 +129,7 @@ def show(advice: Advice, folder: Path) -> None:
 
     for line in advice.answer:
         say(line)
-    say("\nLeakage against utility, means with 95 % intervals; the best first.")
-    say("Rows exact: rows read back whole. Cells gained: cells read beyond what guessing gets.")
-    say("Attacks: quick ones, one at full length, or all. Frontier: no other setting is better beyond doubt.")
+    say(f"\nLeakage against utility, means with 95 % intervals; the best first. {LEGEND}")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in advice.headings:
         table.add_column(heading, overflow="fold")

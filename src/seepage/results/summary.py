@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 import polars as pl
 from pydantic import Field, JsonValue
 
+from seepage._core.text_table import aligned
 from seepage.results.facts import Dataset, Facts, NotRun, ThreatModel, Unfinished, VariantSettings
 from seepage.results.interval import Interval
 from seepage.results.result import Result
@@ -102,10 +103,7 @@ class Summary(Facts):
 
     def __str__(self) -> str:
         headings, lines = self.lines()
-        every = [headings, *lines]
-        widths = [max(len(line[i]) for line in every) for i in range(len(headings))]
-        table = ["  ".join(text.ljust(w) for text, w in zip(line, widths, strict=True)) for line in every]
-        return "\n".join([*table, *self.warnings])
+        return "\n".join([*aligned([headings, *lines]), *self.warnings])
 
     def __repr__(self) -> str:
         return str(self)

@@ -14,7 +14,7 @@ from seepage.attacks.exact.rounds import ExactRounds
 from seepage.data import Layout
 from seepage.models import MLP, make_learner
 from seepage.models.functional import Learner
-from seepage.observation import Exchange, Observation, Space
+from seepage.observation import Claim, Exchange, Observation, Space
 
 SIZES = (4, 5, 3, 6, 4, 5)
 NUMERIC = 2
@@ -74,6 +74,20 @@ def test_a_layer_narrower_than_the_batch_is_open_after_a_few_rounds(seed: int) -
     order = torch.cdist(torch.from_numpy(claim.rows), batch[0]).argmin(1)
     assert claim.labels is not None
     assert np.array_equal(claim.labels, batch[1][order].numpy())
+
+
+@pytest.mark.parametrize("proven", [ROWS - 3, ROWS - 1])  # as few are left as it is asked for
+def test_rows_that_are_proven_already_are_taken_away_and_stay_proven(proven: int) -> None:
+    x, y = a_batch(1)
+    rounds = seen(a_net(1), [(x, y)] * 4)
+    some = np.arange(ROWS) < proven
+    known = Claim(outcome=Outcome.BUDGET_SPENT, rows=x.numpy(), labels=y.numpy().astype(np.float32), certified=some)
+    claim = ExactRounds()(rounds, Streams(0), known=known)[-1]
+    assert claim.rows is not None
+    assert claim.certified is not None
+    assert np.array_equal(claim.rows[:proven], x[:proven].numpy())
+    assert claim.certified.all()
+    assert missed(x, claim.rows) == 0
 
 
 def test_rows_that_are_there_twice_are_counted() -> None:

@@ -41,10 +41,9 @@ NEAR = 0.1  # numbers of one row as two rounds read it, in deviations
 def over_rounds(attack: Exact, observation: Observation, streams: Streams, progress: Progress) -> Claim:
     """What all rounds say about the rows of the last one."""
     claim = _read(attack, observation, streams, progress)
-    told = claim.labels
-    if told is None or observation.labels is not None or bool(np.isnan(told).any()):
+    if claim.labels is None or observation.labels is not None or not _all_read(claim):
         return replace(claim, labels=None)
-    return replace(claim, labels=told.astype(np.int64))
+    return replace(claim, labels=claim.labels.astype(np.int64))
 
 
 def _read(attack: Exact, observation: Observation, streams: Streams, progress: Progress) -> Claim:
