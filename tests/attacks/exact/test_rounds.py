@@ -76,7 +76,7 @@ def test_a_layer_narrower_than_the_batch_is_open_after_a_few_rounds(seed: int) -
     assert np.array_equal(claim.labels, batch[1][order].numpy())
 
 
-@pytest.mark.parametrize("proven", [ROWS - 3, ROWS - 1])  # as few are left as it is asked for
+@pytest.mark.parametrize("proven", [1, ROWS - 3, ROWS - 1])
 def test_rows_that_are_proven_already_are_taken_away_and_stay_proven(proven: int) -> None:
     x, y = a_batch(1)
     rounds = seen(a_net(1), [(x, y)] * 4)
@@ -85,7 +85,7 @@ def test_rows_that_are_proven_already_are_taken_away_and_stay_proven(proven: int
     claim = ExactRounds()(rounds, Streams(0), known=known)[-1]
     assert claim.rows is not None
     assert claim.certified is not None
-    assert np.array_equal(claim.rows[:proven], x[:proven].numpy())
+    assert np.allclose(claim.rows[:proven], x[:proven].numpy(), atol=1e-4)  # the last digits are fitted to all rounds
     assert claim.certified.all()
     assert missed(x, claim.rows) == 0
 
