@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 import time
@@ -73,6 +74,7 @@ def main() -> None:
     parser.add_argument("--store", action="store_true", help="put the result into the docs")
     parser.add_argument("--json", action="store_true", help="print JSON (always done)")
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a stopped run keeps its seconds
     keep = read_keep(dict(each.split("=", 1) for each in asked.keep))
     if asked.quick:
         asked.minutes, asked.data, asked.clients, asked.exposure, asked.max_loss = 1.0, "clinic", 4, 1.0, 0.05

@@ -94,6 +94,18 @@ def test_rows_gradients_add_up_to_the_clients(clip: float) -> None:
         torch.testing.assert_close(one, other[0], rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["mlp", "mlp_tableak"])
+def test_written_out_passes_give_the_gradients_of_differentiation(name: str) -> None:
+    population = cases.population(name)
+    learner, x, y = population.learner, population.x[:5], population.y[:5]
+    gradient = RowsGradient(learner, learner.initial(), x.shape[1])
+    written, differentiated = gradient._written_out(x, y), gradient._differentiated()(x, y)
+    assert len(written) == len(differentiated) > 0
+    for ours, theirs in zip(written, differentiated, strict=True):
+        for one, other in zip(ours, theirs, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
+
+
 def test_models_whose_rows_have_no_part_of_their_own_are_told() -> None:
     assert not whole_in_factors(cases.learner("mlp")[0], cases.population("mlp").x.shape[1])
     for name in ("ft_transformer", "tabnet", "mlp_batchnorm_dropout"):
