@@ -98,7 +98,7 @@ def test_what_leaked_when_it_was_stronger_is_not_attacked_again_and_that_is_told
     assert Candidate(defense="rounding:0.001") in found.implied  # 0.01 leaked
     assert not any(candidate in found.implied for _, candidate in made.asked)
     assert "because the same defence leaked too much when it was stronger" in "\n".join(
-        words.limits_of_advice(board, found, {})
+        each.text for each in words.limits_of_advice(board, found, {})
     )
 
 
@@ -126,6 +126,20 @@ def test_nothing_meets_the_limits() -> None:
     assert found.recommended is None
     said = "\n".join(words.answer(board, found, "binary", 5))
     assert "No tested setting meets these limits.\nNearest: no defence, batch size 8" in said
+    assert "larger --budget" not in said  # there is nothing left to look at
+
+
+def test_where_time_ran_out_nothing_is_said_of_the_rest_and_all_of_it_is_listed() -> None:
+    board, found = found_by(Made(lambda each: (1.0, 0.4, 0.8)), Limits())
+    left = [Candidate(defense=f"top_k:{number}") for number in range(1, 10)]
+    found = replace(found, untested=left)
+    said = "\n".join(words.answer(board, found, "binary", 5))
+    every = len(board.courses) + len(found.implied) + 9
+    assert f"No setting that was tested meets these limits, and there was no time for 9 of {every}." in said
+    assert "Do next: the same command with a larger --budget goes on from here." in said
+    (remark,) = [each for each in words.limits_of_advice(board, found, {}) if each.text.startswith("No time for")]
+    assert remark.text.endswith("and 3 more.")
+    assert remark.rest == ("top_k:7", "top_k:8", "top_k:9")
 
 
 def test_a_setting_that_strong_attacks_break_is_not_recommended() -> None:
@@ -153,7 +167,7 @@ def test_without_time_to_confirm_it_is_said() -> None:
 def test_what_was_not_looked_at_is_not_called_unsafe() -> None:
     board, found = found_by(Made(noise_hides, SCREEN, 6), Limits(max_loss=0.02))
     assert found.untested
-    told = "\n".join(words.limits_of_advice(board, found, {}))
+    told = "\n".join(each.text for each in words.limits_of_advice(board, found, {}))
     assert "No time for (a larger --budget goes on from here): " in told
 
 
@@ -161,7 +175,7 @@ def test_nothing_is_said_of_a_kind_of_which_some_are_untested() -> None:
     for stops, said in ((None, True), (12, False)):
         made = Made(lambda each: (1.0, 0.4, 0.8), SCREEN if stops else None, stops or 0)
         board, found = found_by(made, Limits())
-        told = "\n".join(words.limits_of_advice(board, found, {}))
+        told = "\n".join(each.text for each in words.limits_of_advice(board, found, {}))
         line = next(each for each in told.splitlines() if each.startswith("No tested batch size or strength"))
         assert ("quantisation" in line) is said
 
@@ -185,7 +199,7 @@ def test_attacks_that_failed_are_no_evidence() -> None:
 
     board, found = found_by(Failing(noise_hides), Limits(max_loss=0.2))
     assert found.recommended is None
-    assert "Could not be measured" in "\n".join(words.limits_of_advice(board, found, {}))
+    assert "Could not be measured" in "\n".join(each.text for each in words.limits_of_advice(board, found, {}))
 
 
 def test_the_next_one_is_confirmed_where_there_is_no_time_for_the_best() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from seepage.report.advice_page import AdvicePage, render_advice
+from seepage.report.advice_page import AdvicePage, Remark, render_advice
 from seepage.report.frontier_picture import Dot, Limit, picture
 from seepage.results import Interval
 
@@ -22,10 +22,12 @@ LIMITS = (Limit("leak", 0.05, "at most 5 %"), Limit("utility", 0.7, "at most 0.0
 def page() -> str:
     return render_advice(
         AdvicePage(
-            table="clinic", headline="Recommended: noise.", confirmed=True, answer=("Costs: little.", ""),
-            limits=("Not tested: other models.",), headings=("", "setting"),
+            table="clinic", facts="Answered today.", headline="Recommended: noise.", confirmed=True,
+            answer=("Costs: little.", ""),
+            limits=(Remark("Not tested: other models."), Remark("Leaked: a; and 1 more.", ("<i>b</i>",))),
+            headings=("", "setting"),
             rows=(("1", "noise"), ("2", "<b>none</b>")), legend="Columns.", dots=DOTS, allowed=LIMITS, score="ROC AUC",
-            frameworks={"Flower": "x = '<1>'"}, plan="data = 'clinic'",
+            frameworks={"Flower": "x = '<1>'"}, plan="data = 'clinic'", command="seepage advise --data clinic",
         )
     )  # fmt: skip
 
@@ -35,6 +37,14 @@ def test_every_dot_is_reached_by_keyboard_and_tells_its_name_and_numbers() -> No
     assert sorted(found) == sorted(
         [("best chosen", "1. noise: noise told"), ("", "2. &lt;b&gt;none&lt;/b&gt;: &lt;b&gt;none&lt;/b&gt; told")]
     )
+
+
+def test_a_filed_page_says_when_and_how_it_was_made_and_folds_long_lists() -> None:
+    text = page()
+    assert "Answered today." in text
+    assert "<pre><code>seepage advise --data clinic</code></pre>" in text
+    assert "<details><summary>The other 1</summary><p>&lt;i&gt;b&lt;/i&gt;.</p></details>" in text
+    assert text.count("<details>") == 1
 
 
 def test_intervals_of_both_numbers_are_drawn_inside_the_frame() -> None:

@@ -21,7 +21,7 @@ from seepage.advice.stages import CONFIRM, CONFIRMING
 from seepage.advice.state import open_state
 from seepage.data.source import Source
 from seepage.report import write_report
-from seepage.report.advice_page import render_advice
+from seepage.report.advice_page import Remark, render_advice
 from seepage.results import Run
 from seepage.runs.api import open_sources
 from seepage.runs.backends import Backend, asked_backend, cores
@@ -58,6 +58,7 @@ class Question:
         limits: what is allowed.
         budget: seconds.
         exposure: passes over the rows that models are trained for; fitted to the budget if None.
+        command: what was typed, for the page.
 
     Example:
         >>> Question(table={"data": "clinic"}, limits=Limits()).clients
@@ -72,6 +73,7 @@ class Question:
     exposure: float | None = None
     seed: int = 0
     workers: Workers = Workers()
+    command: str = ""
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -92,7 +94,8 @@ class Advice:
 
     Args:
         chosen: the recommended setting, or the nearest if nothing meets the limits; None if nothing was measured.
-        answer, limits: paragraphs for people.
+        answer: paragraphs for people.
+        limits: what was not reached or not tested.
         headings, rows: the frontier as a table.
         plan: TOML that repeats the confirmation of the chosen setting.
         frameworks: lines for Flower, NVFlare and Opacus.
@@ -102,7 +105,7 @@ class Advice:
     board: Board
     chosen: Candidate | None
     answer: list[str]
-    limits: list[str]
+    limits: list[Remark]
     headings: list[str]
     rows: list[list[str]]
     plan: str
@@ -111,8 +114,9 @@ class Advice:
     def __str__(self) -> str:
         """All of it, in words."""
         rows = aligned([self.headings, *self.rows])
+        told = [remark.text for remark in self.limits]
         code = [f"{name}\n{text}\n" for name, text in self.frameworks.items()]
-        return "\n".join([*self.answer, "", *rows, "", frontier_table.LEGEND, "", *self.limits, "", *code])
+        return "\n".join([*self.answer, "", *rows, "", frontier_table.LEGEND, "", *told, "", *code])
 
 
 def answered(
@@ -153,10 +157,12 @@ def answered(
         tell(f"{len(every)} settings to look at, beside strengths between them.")
         board = Board(question.limits, plain)
         found = search(board, every, laboratory.measure, task=task, together=jobs)
-    return _write(laboratory, board, found, impossible)
+    return _write(laboratory, board, found, impossible, question.command)
 
 
-def _write(laboratory: Laboratory, board: Board, found: Found, impossible: Mapping[Candidate, str]) -> Advice:
+def _write(
+    laboratory: Laboratory, board: Board, found: Found, impossible: Mapping[Candidate, str], command: str
+) -> Advice:
     """The answer, and its files: the words, the plan and the report of what was confirmed."""
     chosen = found.recommended or found.nearest
     headings, rows = frontier_table.table(board)
@@ -182,9 +188,8 @@ def _write(laboratory: Laboratory, board: Board, found: Found, impossible: Mappi
     )
     folder = laboratory.folder
     write_atomically(folder / "advice.txt", str(advice))
-    write_atomically(
-        folder / "report.html", render_advice(shown.page_of(advice, laboratory.task, laboratory.source.name))
-    )
+    page = shown.page_of(advice, laboratory.task, laboratory.source.name, laboratory.source.digest, command)
+    write_atomically(folder / "report.html", render_advice(page))
     if plan:
         write_atomically(folder / "plan.toml", plan)
     for chunk in laboratory.state.chunks:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from seepage.advice.board import Board
@@ -10,6 +12,7 @@ from seepage.advice.limits import SCORES
 from seepage.advice.words import firm, number, share
 from seepage.report.advice_page import AdvicePage
 from seepage.report.frontier_picture import Dot, Limit
+from seepage.report.words import moment
 
 if TYPE_CHECKING:
     from seepage.advice.advising import Advice
@@ -17,12 +20,14 @@ if TYPE_CHECKING:
 _NUMBER, _FRONTIER = 0, -1  # columns of the table
 
 
-def page_of(advice: Advice, task: str, table: str) -> AdvicePage:
+def page_of(advice: Advice, task: str, table: str, digest: str, command: str) -> AdvicePage:
     """What the page shows."""
+    now = moment(datetime.datetime.now(datetime.UTC).isoformat())
     score = SCORES[task][1]
     asked, headline, *rest = [line for line in advice.answer if line]
     return AdvicePage(
         table=table,
+        facts=f"Answered {now}; table fingerprint {digest}; Seepage {version('seepage')}.",
         headline=headline,
         confirmed=firm(advice.board, advice.found),
         answer=(asked, *rest),
@@ -35,6 +40,7 @@ def page_of(advice: Advice, task: str, table: str) -> AdvicePage:
         score=score,
         frameworks=advice.frameworks,
         plan=advice.plan,
+        command=command,
     )
 
 

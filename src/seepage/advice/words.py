@@ -11,6 +11,7 @@ from seepage.advice.measured import Leak
 from seepage.advice.search import Found
 from seepage.advice.space import Candidate, meaning
 from seepage.advice.stages import CONFIRMING
+from seepage.report.advice_page import Remark
 from seepage.results.interval import Interval
 
 THREAT = (
@@ -64,39 +65,46 @@ def _hardly_learned(board: Board, score: str) -> list[str]:
     ]
 
 
-def limits_of_advice(board: Board, found: Found, impossible: Mapping[Candidate, str]) -> list[str]:
+def limits_of_advice(board: Board, found: Found, impossible: Mapping[Candidate, str]) -> list[Remark]:
     """What no tested setting achieves, and what was not tested."""
     trained = sum(board.worth(each) is not None for each in board.courses)
     lines = [
-        f"Of {len(board.courses) + len(found.untested) + len(found.implied)} settings {len(board.courses)} were "
-        f"attacked, {trained} of them trained too; there was no time for {len(found.untested)}."
+        Remark(
+            f"Of {_all(board, found)} settings {len(board.courses)} were attacked, {trained} of them trained too; "
+            f"there was no time for {len(found.untested)}."
+        )
     ]
     broken = [each for each in board.courses if board.safety(each) is Verdict.BROKEN]
     if broken:
-        lines.append(f"Leaked more than allowed, beyond doubt: {_listed(board, broken)}.")
+        lines.append(_listed(board, "Leaked more than allowed, beyond doubt", broken))
     dear = [
         each
         for each in board.courses
         if board.safety(each) is not Verdict.BROKEN and board.cost(each) is Verdict.BROKEN
     ]
     if dear:
-        lines.append(f"Cost more than allowed, beyond doubt: {_listed(board, dear)}.")
-    lines += _unmet(board, found)
+        lines.append(_listed(board, "Cost more than allowed, beyond doubt", dear))
+    lines += map(Remark, _unmet(board, found))
     unknown = [each for each, course in board.courses.items() if course.leak is None or course.leak.failed]
     if unknown:
-        lines.append(f"Could not be measured, because attacks failed, so nothing is known: {_listed(board, unknown)}.")
+        lines.append(_listed(board, "Could not be measured, because attacks failed, so nothing is known", unknown))
     lines += _left_out(board, found)
     if impossible:
         why = next(iter(impossible.values()))
-        lines.append(f"Not possible on this table: {_listed(board, list(impossible))}. {why}")
-    lines.append(
+        lines.append(_listed(board, "Not possible on this table", list(impossible), after=f" {why}"))
+    outside = (
         f"Outside of this search: an attacker who joins several rounds, a server that cheats, secure aggregation, "
         f"membership and property inference, other models than our MLP, and defences other than {', '.join(FAMILIES)}."
     )
-    return [*lines, "Held against these attackers is not a proof of privacy."]
+    return [*lines, Remark(outside), Remark("Held against these attackers is not a proof of privacy.")]
 
 
-def _left_out(board: Board, found: Found) -> list[str]:
+def _all(board: Board, found: Found) -> int:
+    """Settings of the search, looked at or not."""
+    return len(board.courses) + len(found.untested) + len(found.implied)
+
+
+def _left_out(board: Board, found: Found) -> list[Remark]:
     """What was not looked at, or not to the end, and why."""
     halfway = [each for each in board.courses if board.worth(each) is None and not board.out(each)]
     kinds = {
@@ -109,7 +117,7 @@ def _left_out(board: Board, found: Found) -> list[str]:
         ],
         "Not attacked, because the same defence leaked too much when it was stronger": found.implied,
     }
-    return [f"{why}: {_listed(board, every)}." for why, every in kinds.items() if every]
+    return [_listed(board, why, every) for why, every in kinds.items() if every]
 
 
 def share(value: Interval | None) -> str:
@@ -238,13 +246,19 @@ def _next_best(board: Board, found: Found, score: str) -> list[str]:
 
 
 def _nothing(board: Board, found: Found, score: str) -> list[str]:
-    lines = ["No tested setting meets these limits."]
+    lines, later = ["No tested setting meets these limits."], []
+    if found.untested:
+        lines = [
+            f"No setting that was tested meets these limits, and there was no time for {len(found.untested)} of "
+            f"{_all(board, found)}."
+        ]
+        later = ["Do next: the same command with a larger --budget goes on from here."]
     if found.nearest is None:
-        return lines
+        return [*lines, *later]
     leak = board.courses[found.nearest].leak
     lines.append(f"Nearest: {found.nearest.name}, with {score} {number(board.worth(found.nearest))} and "
                  f"{_loss(board.loss(found.nearest))}.")  # fmt: skip
-    return [*lines, *([_read(leak)] if leak else [])]
+    return [*lines, *([_read(leak)] if leak else []), *later]
 
 
 def _unmet(board: Board, found: Found) -> list[str]:
@@ -264,7 +278,7 @@ def _short(attack: str) -> str:
     return f"{told} ({name}, cut short)" if options else f"{told} ({name})"
 
 
-def _listed(board: Board, every: Sequence[Candidate]) -> str:
+def _listed(board: Board, why: str, every: Sequence[Candidate], after: str = "") -> Remark:
     names = [board.label(each) for each in every]
     more = f"; and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return "; ".join(names[:SHOWN]) + more
+    return Remark(f"{why}: {'; '.join(names[:SHOWN])}{more}.{after}", tuple(names[SHOWN:]))

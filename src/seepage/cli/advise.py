@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -110,6 +112,7 @@ def _advise(context: typer.Context, typed: Typed) -> None:
         exposure=asked.exposure,
         seed=asked.seed,
         workers=Workers(jobs=asked.jobs, backend=asked.backend, scheduler=asked.scheduler, plain_tcp=asked.plain_tcp),
+        command=shlex.join(["seepage", *sys.argv[1:]]),
     )
     with told_to_stop(folder, "search.json"), quiet_about_left_out(), ProgressBars() as bars:
         advice = answered(question, folder, tell=tell, progress=bars)
@@ -136,8 +139,8 @@ def show(advice: Advice, folder: Path) -> None:
     for row in advice.rows:
         table.add_row(*row)
     console.print(table)
-    for line in advice.limits:
-        say(line)
+    for remark in advice.limits:
+        say(remark.text)
     if advice.chosen is not None:
         say(f"\nTo set {advice.chosen.name}:")
     for name, text in advice.frameworks.items():

@@ -12,28 +12,45 @@ from seepage.report.page import assembled
 from seepage.report.templates import templates
 
 
+@dataclass(frozen=True)
+class Remark:
+    """A sentence about settings.
+
+    Args:
+        text: it, with the first of their names.
+        rest: the other names, for whoever asks.
+    """
+
+    text: str
+    rest: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class AdvicePage:
     """What the page shows.
 
     Args:
         table: the name of the data.
+        facts: when, on exactly which rows and by which version: what a filed page is found by.
         headline: the recommended setting in one sentence, or that there is none.
         confirmed: whether every attack was run on it.
-        answer, limits: paragraphs.
+        answer: paragraphs.
+        limits: what was not reached or not tested.
         headings, rows: the frontier as a table; its first column is the number of a dot.
         legend: what its columns mean.
         dots: the frontier as a picture.
         allowed: the limits in the picture.
         score: what the utility is.
         frameworks, plan: lines to copy.
+        command: what repeats the search; empty if it was asked for in Python.
     """
 
     table: str
+    facts: str
     headline: str
     confirmed: bool
     answer: tuple[str, ...]
-    limits: tuple[str, ...]
+    limits: tuple[Remark, ...]
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     legend: str
@@ -42,6 +59,7 @@ class AdvicePage:
     score: str
     frameworks: dict[str, str]
     plan: str
+    command: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,4 +94,4 @@ def render_advice(page: AdvicePage) -> str:
         if part.name != "frontier" or page.dots
     ]
     lead = "Settings that were trained and attacked on this table, and which of them keeps the limits at least cost."
-    return assembled(Heading(f"Which setting for {page.table}?", lead, ""), shown)
+    return assembled(Heading(f"Which setting for {page.table}?", lead, page.facts), shown)
