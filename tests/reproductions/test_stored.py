@@ -9,6 +9,7 @@ import pytest
 
 from seepage._core import InputError
 from seepage.reproductions import Comparison, ReproducedTable, read_table
+from seepage.reproductions.joining import check_fits, store
 from seepage.reproductions.stored import BYTES, PlanRun
 
 CELL = Comparison(place={"batch": "8"}, metric="accuracy", ours=0.5, trials=3, published=0.4, spread=0.1)
@@ -26,7 +27,7 @@ TABLE = ReproducedTable(
 
 
 def test_what_is_stored_is_read_again(tmp_path: Path) -> None:
-    file = TABLE.store(tmp_path)
+    file = store(TABLE, tmp_path, part=False)
     assert file == tmp_path / "cafe" / "2.json"
     assert read_table(file) == TABLE
 
@@ -71,5 +72,42 @@ def test_files_that_are_too_large_or_not_there_are_one_sentence(tmp_path: Path) 
 
 def test_a_name_cannot_lead_elsewhere(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="file's name"):
-        TABLE.model_copy(update={"table": "../2"}).store(tmp_path)
+        store(TABLE.model_copy(update={"table": "../2"}), tmp_path, part=False)
     assert list(tmp_path.iterdir()) == []
+
+
+def part_of(batch: str, ours: float, **values: object) -> ReproducedTable:
+    """A part of the table: one batch size, all of whose cells have the attack in common."""
+    cell = CELL.model_copy(update={"place": {}, "ours": ours})
+    run = RUN.model_copy(update={"settings": {"batch_size": int(batch)}})
+    changes = {
+        "command": f"seepage reproduce cafe --table 2 --only batch_size={batch}", "created": f"2026-11-{batch}",
+        "common": {"attack": "cafe", "batch": batch}, "cells": (cell,), "runs": (run,), "differs": ("Less.",),
+    }  # fmt: skip
+    return TABLE.model_copy(update=changes | values)
+
+
+def test_parts_add_up_to_a_table_and_the_later_one_counts(tmp_path: Path) -> None:
+    for batch, ours in (("10", 0.1), ("20", 0.2), ("10", 0.3)):
+        file = store(part_of(batch, ours), tmp_path, part=True)
+    whole = read_table(file)
+    assert whole.common == {"attack": "cafe"}
+    assert {cell.place["batch"]: cell.ours for cell in whole.cells} == {"10": 0.3, "20": 0.2}
+    assert [run.settings["batch_size"] for run in whole.runs] == [10, 20]
+    assert [line.split("=")[1] for line in whole.command.splitlines()] == ["10", "20"]
+    assert (whole.created, whole.differs) == ("2026-11-10", ("Less.",))
+
+
+def test_the_whole_table_replaces_its_parts(tmp_path: Path) -> None:
+    store(part_of("10", 0.1), tmp_path, part=True)
+    assert read_table(store(TABLE, tmp_path, part=False)) == TABLE
+
+
+@pytest.mark.parametrize(("scale", "seed"), [(1.0, 0), (0.25, 3)])
+def test_a_part_of_other_work_is_told_before_it_is_done(tmp_path: Path, scale: float, seed: int) -> None:
+    file = store(TABLE, tmp_path, part=False)
+    check_fits(file, 0.25, 0)
+    check_fits(tmp_path / "none.json", scale, seed)
+    with pytest.raises(InputError, match="does not go with it"):
+        check_fits(file, scale, seed)
+    assert read_table(file) == TABLE

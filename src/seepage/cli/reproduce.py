@@ -13,7 +13,9 @@ from seepage._core.option import MAIN, Option
 from seepage._core.paths import user_path
 from seepage.cli.declared import Typed, make_command
 from seepage.plans.options import Settings, checked
+from seepage.reproductions.joining import check_fits, store
 from seepage.reproductions.paper import NAMES, find_paper
+from seepage.reproductions.stored import stored_file
 
 if TYPE_CHECKING:
     from seepage.reproductions import Reproduction
@@ -54,7 +56,13 @@ class Reproduce(Settings):
     out: Annotated[Path, Option(help="Folder for the run folders; a run that is there is continued.", group=MAIN)] = (
         Path("runs")
     )
-    store: Annotated[Path | None, Option(help="Also write the table to STORE/PAPER/TABLE.json.", group=MAIN)] = None
+    store: Annotated[
+        Path | None,
+        Option(
+            help="Also write the table to STORE/PAPER/TABLE.json; a part (--only) is added to what is there.",
+            group=MAIN,
+        ),
+    ] = None
     as_json: Annotated[bool, Option(help="Print the table as JSON, nothing else.", group=MAIN, flag="--json")] = False
 
     def belongs(self) -> None:
@@ -81,9 +89,11 @@ def _reproduce(context: typer.Context, typed: Typed) -> None:
     if asked.show_list or asked.paper is None:
         console.print(papers_table(asked.paper))
         return
-    find_paper(asked.paper).table(asked.table)  # told before torch is loaded
+    table = find_paper(asked.paper).table(asked.table)  # told before torch is loaded
+    if asked.store is not None and asked.only:
+        check_fits(stored_file(asked.store, asked.paper, table.number), _scale(asked, asked.paper), asked.seed)
     made = _run(asked, asked.paper)
-    stored = made.table.store(asked.store) if asked.store is not None else None
+    stored = None if asked.store is None else store(made.table, asked.store, part=bool(asked.only))
     if asked.as_json:
         typer.echo(made.table.model_dump_json(indent=1))
         return
@@ -96,16 +106,21 @@ def _reproduce(context: typer.Context, typed: Typed) -> None:
 reproduce = make_command(Reproduce.model_fields, ABOUT, _reproduce)
 
 
+def _scale(asked: Reproduce, paper: str) -> float:
+    if asked.quick:
+        return find_paper(paper).quick
+    return 1.0 if asked.scale is None else asked.scale
+
+
 def _run(asked: Reproduce, paper: str) -> Reproduction:
     """Run the table, with progress bars."""
     from seepage.cli.console import ProgressBars
     from seepage.reproductions import Workload
     from seepage.reproductions import reproduce as run_again
 
-    share = 1.0 if asked.scale is None else asked.scale
     with ProgressBars() as progress:
         work = Workload(
-            scale=find_paper(paper).quick if asked.quick else share,
+            scale=_scale(asked, paper),
             seed=asked.seed,
             jobs=asked.jobs,
             paths={name: Path(file) for name, file in asked.path.items()},

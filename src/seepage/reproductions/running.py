@@ -11,6 +11,7 @@ from pathlib import Path
 
 from seepage._core import InputError, Progress, silent, unknown_name
 from seepage.data.registry import DATASETS
+from seepage.reproductions.joining import split_common
 from seepage.reproductions.narrowing import Values, narrowed, with_part
 from seepage.reproductions.own_data import with_own_data
 from seepage.reproductions.paper import Paper, PaperTable, find_paper
@@ -107,7 +108,7 @@ def reproduce(paper: str, table: str | None = None, work: Workload | None = None
             cells += READINGS[shown.reading](result)
             runs.append(about)
             folders.append(folder)
-    common, apart = _split_common(cells)
+    common, apart = split_common(cells)
     made = ReproducedTable(
         paper=whose.name,
         table=shown.number,
@@ -209,14 +210,3 @@ def _differs(paper: Paper, table: PaperTable, plans: Iterable[TablePlan]) -> tup
         titles = ", ".join(paper.dataset.spoken(name) or name for name in names)
         sentences.append(f"Left out, because no file was given (--path NAME=FILE): {titles}.")
     return tuple(dict.fromkeys([*sentences, *table.differs]))
-
-
-def _split_common(cells: Sequence[Comparison]) -> tuple[dict[str, str], list[Comparison]]:
-    """What all cells have in common, and the cells without it."""
-    names = list(dict.fromkeys(name for cell in cells for name in cell.place))
-    values = {name: {cell.place.get(name) for cell in cells} for name in names}
-    common = {name: str(next(iter(values[name]))) for name in names if len(values[name]) == 1}
-    return common, [
-        cell.model_copy(update={"place": {name: value for name, value in cell.place.items() if name not in common}})
-        for cell in cells
-    ]

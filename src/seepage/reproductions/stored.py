@@ -70,7 +70,7 @@ class ReproducedTable(Kept):
     paper: Short
     table: Short
     title: Short
-    command: Annotated[Sentence, Field(description="the command line that repeats it")]
+    command: Annotated[Sentence, Field(description="the command line that repeats it; a line for each part")]
     scale: Annotated[float, Field(gt=0, le=1, description="share of the published work")]
     created: Annotated[Short, Field(description="when its first plan was begun, UTC")]
     runs: Annotated[tuple[PlanRun, ...], Field(min_length=1, max_length=20)]
@@ -85,12 +85,13 @@ class ReproducedTable(Kept):
         content = self.model_dump_json(indent=1, exclude_defaults=False) + "\n"
         return write_atomically(file, content, mode=SHARED)
 
-    def store(self, folder: Path) -> Path:
-        """Write it to ``<folder>/<paper>/<table>.json``."""
-        for name in (self.paper, self.table):
-            if not _NAME.fullmatch(name):
-                raise InputError(f"{name!r} cannot be a part of a file's name.")
-        return self.write(folder / self.paper / f"{self.table}.json")
+
+def stored_file(folder: Path, paper: str, table: str) -> Path:
+    """Where a table is stored: ``<folder>/<paper>/<table>.json``."""
+    for name in (paper, table):
+        if not _NAME.fullmatch(name):
+            raise InputError(f"{name!r} cannot be a part of a file's name.")
+    return folder / paper / f"{table}.json"
 
 
 def read_table(file: Path) -> ReproducedTable:
