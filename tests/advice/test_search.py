@@ -92,6 +92,15 @@ def test_only_what_breaks_a_limit_beyond_doubt_is_dropped() -> None:
         assert (candidate in trained) == (not leaks)
 
 
+def test_small_batches_are_trained_first_whatever_an_attack_stayed_below_guessing() -> None:
+    made = Made(lambda each: (1.0, 0.4, 0.85) if each.plain else (0.0, -each.batch_size / 1000, 0.8))
+    search(Board(Limits(max_loss=0.01), Candidate()), candidates({}), made)
+    asked = [candidate for stage, candidate in made.asked if stage == TRAIN.name and not candidate.plain]
+    first = asked[: len({each.family for each in asked})]
+    assert {each.batch_size for each in first} == {8}
+    assert {each.batch_size for each in asked} == {8, 32, 128}
+
+
 def test_what_leaked_when_it_was_stronger_is_not_attacked_again_and_that_is_told() -> None:
     made = Made(noise_hides)
     board, found = found_by(made, Limits(max_loss=0.02))
