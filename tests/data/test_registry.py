@@ -28,6 +28,7 @@ def test_names_and_facts_are_complete() -> None:
         "law_school_tableak", "health_heritage_tableak", "health_heritage", "california_housing", "census_income",
         "census_income_test", "bank_marketing", "covertype",
         "covertype_three", "mnist_5k", "airline", "intrusion", "rice_msc", "mimic_iv",
+        "mimic_iv_study",
     }  # fmt: skip
     for name, dataset in DATASETS.items():
         assert dataset.name == name

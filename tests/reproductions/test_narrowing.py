@@ -8,7 +8,7 @@ import pytest
 
 from seepage._core import InputError
 from seepage.reproductions.narrowing import Values, narrowed, with_part
-from seepage.reproductions.own_data import with_own_data
+from seepage.reproductions.own_data import check_used, with_own_data
 
 PLAN: Values = {"models": ["mlp", "resnet"], "trials": 3, "grid": {"data": ["adult", "clinic"], "alpha": [0.4, 1.0]}}
 
@@ -62,3 +62,10 @@ def test_data_sets_without_a_file_are_left_out_and_named() -> None:
     assert missing == ("rice_msc",)
     with pytest.raises(InputError, match="--path airline=FILE"):
         with_own_data({"data": "airline"}, {}, {})
+
+
+def test_a_file_that_no_plan_reads_is_told_with_the_nearest_name() -> None:
+    own = {"clinic": "mimic_iv_study"}
+    check_used([PLAN], own, {"mimic_iv_study": Path("mimic"), "adult": Path("adult.csv")})
+    with pytest.raises(InputError, match="Did you mean 'mimic_iv_study'"):
+        check_used([PLAN], own, {"mimic_iv": Path("mimic")})

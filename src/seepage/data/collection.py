@@ -14,6 +14,7 @@ from seepage.data.clinic_table import clinic
 from seepage.data.dataset import DataSet
 from seepage.data.fetch import Member
 from seepage.data.mimic import mimic_frame, mimic_kinds
+from seepage.data.mimic_study import mimic_study_frame, mimic_study_kinds
 from seepage.data.openml import OpenML
 from seepage.data.schema import Kind
 from seepage.data.tableak import HEALTH_ABSENT, HEALTH_KINDS, LAW_KINDS, health_tableak, law_school_tableak
@@ -414,6 +415,20 @@ _ALL = (
         read=lambda files: mimic_frame(files[0]),
         drop={"subject_id": "identifier of a patient", "hadm_id": "identifier of a stay"},
         kinds=mimic_kinds,
+        group="subject_id",
+    ),
+    DataSet(
+        name="mimic_iv_study",
+        title="MIMIC-IV admissions with the profiling study's own columns",
+        target="died_in_hospital",
+        task="binary",
+        rows=0,
+        columns=0,
+        origin="Johnson and others, PhysioNet, MIMIC-IV v3.1 (2024); columns of scaleoutsystems/tabular-GIA",
+        terms="PhysioNet credentialed access and data use agreement; only from your own copy",
+        read=lambda files: mimic_study_frame(files[0]),
+        drop={"subject_id": "identifier of a patient", "hadm_id": "identifier of a stay"},
+        kinds=mimic_study_kinds,
         group="subject_id",
     ),
 )

@@ -39,14 +39,14 @@ _ADMISSIONS = (
     "hospital_expire_flag",
 )  # fmt: skip
 _DIAGNOSES = ("subject_id", "hadm_id", "icd_code", "icd_version")
-_TIME = "%Y-%m-%d %H:%M:%S"
+TIME = "%Y-%m-%d %H:%M:%S"
 
 
 def mimic_frame(folder: Path, *, rows: int = 30_000, seed: int = 0, codes: int = 182, adult: int = 18) -> pl.DataFrame:
     """One row per admission of adults: identifiers, 8 categories, numbers, history flags and
     ``died_in_hospital``.
 
-    NOTE[DIFF] the profiling study has 211 numeric columns and does not list them. Here 12 facts, 17 Charlson groups
+    NOTE[DIFF] the profiling study has 211 other numeric columns (``mimic_study.py``). Here 12 facts, 17 Charlson groups
     and the 182 most frequent earlier diagnoses (three-character ICD categories) make the same number.
 
     Args:
@@ -58,8 +58,8 @@ def mimic_frame(folder: Path, *, rows: int = 30_000, seed: int = 0, codes: int =
     """
     if rows < 1 or codes < 0:
         raise InputError(f"A MIMIC-IV cohort of {rows} rows and {codes} codes cannot be made.")
-    hosp = folder / "hosp" if (folder / "hosp").is_dir() else folder
-    patients = _scan(hosp, "patients", _PATIENTS).collect()
+    hosp = hosp_of(folder)
+    patients = scan(hosp, "patients", _PATIENTS).collect()
     admissions = _admissions(hosp)
     stays = _stays(admissions, patients).filter(pl.col("age") >= adult)
     if stays.height == 0:
@@ -85,7 +85,12 @@ def mimic_splits(frame: pl.DataFrame, schema: Schema, generator: np.random.Gener
     return split_by_group(Table.from_frame(frame, schema), frame["subject_id"].to_numpy(), generator)
 
 
-def _scan(hosp: Path, name: str, columns: tuple[str, ...]) -> pl.LazyFrame:
+def hosp_of(folder: Path) -> Path:
+    """The folder of the hospital's tables in a copy of MIMIC-IV."""
+    return folder / "hosp" if (folder / "hosp").is_dir() else folder
+
+
+def scan(hosp: Path, name: str, columns: tuple[str, ...]) -> pl.LazyFrame:
     """Some columns of one file, as text and not yet read."""
     found = [path for suffix in ("csv", "csv.gz") if (path := hosp / f"{name}.{suffix}").is_file()]
     if not found:
@@ -102,9 +107,9 @@ def _scan(hosp: Path, name: str, columns: tuple[str, ...]) -> pl.LazyFrame:
 
 
 def _admissions(hosp: Path) -> pl.DataFrame:
-    times = pl.col("admittime", "dischtime", "edregtime").str.to_datetime(_TIME)
+    times = pl.col("admittime", "dischtime", "edregtime").str.to_datetime(TIME)
     try:
-        return _scan(hosp, "admissions", _ADMISSIONS).with_columns(times).collect()
+        return scan(hosp, "admissions", _ADMISSIONS).with_columns(times).collect()
     except pl.exceptions.PolarsError as error:
         raise InputError(f"MIMIC-IV's admissions in {hosp} cannot be read: {str(error).splitlines()[0]}") from None
 
@@ -172,7 +177,7 @@ def _history(hosp: Path, earlier: pl.DataFrame, codes: int) -> pl.DataFrame:
     """History flags and the number of diagnoses on file, one row per chosen stay that has an earlier one."""
     stays = earlier.select(pl.col("before_id").unique())
     diagnoses = (
-        _scan(hosp, "diagnoses_icd", _DIAGNOSES)
+        scan(hosp, "diagnoses_icd", _DIAGNOSES)
         .select(pl.col("hadm_id").alias("before_id"), pl.col("icd_code").str.strip_chars(), "icd_version")
         .filter(pl.col("icd_code").is_not_null())
         .join(stays.lazy(), on="before_id", how="semi")

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import JsonValue
 
-from seepage._core import InputError
+from seepage._core import InputError, unknown_name
 from seepage.data.registry import DATASETS
 from seepage.reproductions.narrowing import Values, grid_of
+
+
+def check_used(plans: Sequence[Mapping[str, JsonValue]], own: Mapping[str, str], paths: Mapping[str, Path]) -> None:
+    """A file that no plan of a table would read is a mistake."""
+    read = [name for values in plans for name in _data_of(values)]
+    usable = dict.fromkeys([*read, *(own[name] for name in read if name in own)])
+    for name in paths:
+        if name not in usable:
+            raise unknown_name("data set of this table (--path):", name, usable)
+
+
+def _data_of(values: Mapping[str, JsonValue]) -> list[str]:
+    """The data sets of a plan."""
+    listed = grid_of(values).get("data", [values.get("data")])
+    return [str(name) for name in (listed if isinstance(listed, list) else [listed])]
 
 
 def with_own_data(
@@ -22,9 +37,7 @@ def with_own_data(
         paths: the user's files, by data set.
     """
     grid = grid_of(values)
-    listed = grid.get("data", [values.get("data")])
-    asked = [str(name) for name in (listed if isinstance(listed, list) else [listed])]
-    names = [own[name] if own.get(name) in paths else name for name in asked]
+    names = [own[name] if own.get(name) in paths else name for name in _data_of(values)]
     missing = tuple(name for name in names if DATASETS[name].source == "your own copy" and name not in paths)
     there = [name for name in names if name not in missing]
     if not there:

@@ -13,7 +13,7 @@ from seepage._core import InputError, Progress, silent, unknown_name
 from seepage.data.registry import DATASETS
 from seepage.reproductions.joining import split_common
 from seepage.reproductions.narrowing import Values, narrowed, with_part
-from seepage.reproductions.own_data import with_own_data
+from seepage.reproductions.own_data import check_used, with_own_data
 from seepage.reproductions.paper import Paper, PaperTable, find_paper
 from seepage.reproductions.plan_result import PlanResult, VariantSettings
 from seepage.reproductions.readings import READINGS
@@ -127,13 +127,14 @@ def reproduce(paper: str, table: str | None = None, work: Workload | None = None
 
 def plans_of(paper: Paper, table: PaperTable, work: Workload) -> list[TablePlan]:
     """The plans of a table: what it shows of them, what was asked for of that, and this share of the work."""
-    parts = list(table.plans)
+    parts, known = list(table.plans), {**paper.own, **table.own}
     values: list[Values] = [with_part(read_plan(plan_file(paper, part.plan)), part.part) for part in parts]
+    check_used(values, known, work.paths)
     plans = []
     for part, left in zip(parts, narrowed(values, work.only), strict=True):
         if left is None:
             continue
-        own, left_out = with_own_data(left, {**paper.own, **table.own}, work.paths)
+        own, left_out = with_own_data(left, known, work.paths)
         full: Values = own | {"seed": work.seed}
         share = work.scale if part.scaled else 1.0
         less = scaled(full, table.scaling or paper.scaling, share)
