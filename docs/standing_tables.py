@@ -44,6 +44,8 @@ class Line:
         """As a line of a Markdown table."""
         counts = self.counts
         stand = f"{counts.within} / {counts.above} / {counts.below}" if counts.cells else ""
+        if self.kind == "stored":
+            stand += f"; {counts.weaker} weaker"
         run = f"{counts.cells} of {self.published}" if counts.cells else f"0 of {self.published}"
         return [f"**{self.table.number}** {self.table.title}", self.run, run, stand, self.why]
 
@@ -66,6 +68,7 @@ HEAD = (
     "tables",
     "stored: tables, cells",
     "within / above / below",
+    "weaker than published",
     "transcribed: tables, cells",
     "within / above / below",
     "not run: tables",
@@ -119,6 +122,7 @@ def _total(paper: Paper, lines: Sequence[Line]) -> list[str]:
         f"[{paper.short}](papers/{paper.name}.md)",
         str(len(paper.tables)),
         *_counted(stored),
+        _weaker(stored),
         *_counted(earlier),
         str(len(none)),
         hours if none else "",
@@ -133,6 +137,11 @@ def _counted(lines: Sequence[Line]) -> list[str]:
     if not lines:
         return ["0", ""]
     return [f"{len(lines)}, {counts.cells}", f"{counts.within} / {counts.above} / {counts.below}"]
+
+
+def _weaker(lines: Sequence[Line]) -> str:
+    counts = sum((line.counts for line in lines), Standing())
+    return f"{counts.weaker} ({counts.weaker / counts.cells:.0%})" if counts.cells else ""
 
 
 def _hours(hours: float) -> str:

@@ -12,6 +12,9 @@ from seepage.reproductions.stored import Comparison
 _STAND_IN = re.compile(r" \(for .+\)$")  # how a stored table calls a data set in place of one that cannot be had
 
 
+LESS_IS_BETTER = ("mse", "rmse", "iterations", "train_loss")  # of the papers' metrics
+
+
 class Verdict(StrEnum):
     """What is said of a cell."""
 
@@ -53,6 +56,7 @@ class Standing:
     Args:
         cells: of ours beside which there is a published number.
         failed: of them, those without a number of ours.
+        weaker: of them, those whose number of ours is worse by more than the spread.
     """
 
     cells: int = 0
@@ -60,6 +64,7 @@ class Standing:
     above: int = 0
     below: int = 0
     failed: int = 0
+    weaker: int = 0
 
     def __add__(self, other: Standing) -> Standing:
         return Standing(
@@ -68,16 +73,21 @@ class Standing:
             self.above + other.above,
             self.below + other.below,
             self.failed + other.failed,
+            self.weaker + other.weaker,
         )
 
 
 def standing(cells: Iterable[Comparison]) -> Standing:
     """Count the cells that have a published number beside them."""
-    said = [each for each in map(verdict, cells) if each is not Verdict.ALONE]
+    judged = [(verdict(cell), cell) for cell in cells]
+    said = [each for each, _ in judged if each is not Verdict.ALONE]
     return Standing(
         cells=len(said),
         within=said.count(Verdict.WITHIN),
         above=said.count(Verdict.ABOVE),
         below=said.count(Verdict.BELOW),
         failed=said.count(Verdict.FAILED),
+        weaker=sum(
+            each is (Verdict.ABOVE if cell.metric in LESS_IS_BETTER else Verdict.BELOW) for each, cell in judged
+        ),
     )
