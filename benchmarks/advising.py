@@ -5,7 +5,8 @@
 
 The task: no row read exactly, at most 5 % of the cells beyond guessing, and as little of the score lost as can be.
 `advise` gets so many minutes, and the grid five times as many for the same space (`space.candidates`, all defences of
-rows): every setting the same number of updates, trainings and attack steps, as many as fit. Both have two processes.
+rows): every setting the same number of updates, trainings and attack steps, as many as fit by estimate, or as many
+trainings as `--federations` says. Both have the same number of processes.
 What both choose is then measured again on seeds that neither saw: six trainings for what it is worth, and `exact`,
 `fast` and `adaptive` at full length on the updates of one. `--keep batch-size=8` looks at a part of the space. Runs are
 kept in the folder, and the same command goes on with them; `--store` puts the result into `docs/how-to/advise.md`.
@@ -71,6 +72,7 @@ def main() -> None:
     parser.add_argument("--max-loss", type=float, default=0.02)
     parser.add_argument("--keep", action="append", default=[], metavar="NAME=VALUE", help="as in seepage advise")
     parser.add_argument("--jobs", type=int, default=2, help="processes of either")
+    parser.add_argument("--federations", type=int, help="trainings of each setting in the grid; else what fits")
     parser.add_argument("--store", action="store_true", help="put the result into the docs")
     parser.add_argument("--json", action="store_true", help="print JSON (always done)")
     asked = parser.parse_args()
@@ -151,6 +153,8 @@ def grid(
 def effort_of(asked: argparse.Namespace, every: Sequence[Candidate]) -> dict[str, Any]:
     """The most that fits into the grid's time, and at the least one training of every setting."""
     chosen: dict[str, Any] = {"attacks": [GRID_ATTACKS[0]], "trials": asked.clients}
+    if asked.federations:
+        return {**chosen, "trials": asked.federations * asked.clients}
     for federations in () if asked.quick else (2, 3, 6):
         for attack in GRID_ATTACKS:
             settings = {"attacks": [attack], "trials": federations * asked.clients}
