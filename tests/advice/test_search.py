@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -128,6 +129,24 @@ def test_an_attack_at_full_length_takes_a_defence_back_that_looked_safe() -> Non
     assert found.recommended.family == "gaussian_noise"
     assert board.safety(Candidate(defense="random_k:0.01")) is Verdict.BROKEN
     assert not [each for stage, each in made.asked if stage == ARSENAL.name and each.family == "random_k"]
+
+
+def test_what_seems_to_cost_too_much_is_not_attacked_with_everything() -> None:
+    """Its interval reaches into the limit, so it stays in the search; but the time is for others."""
+
+    class Uncertain(Made):
+        def finding(self, stage: Stage, candidate: Candidate, only_worth: bool) -> Finding:
+            found = super().finding(stage, candidate, only_worth)
+            lost = {"random_k": (0.0, 0.1, 0.0)}.get(candidate.family, (0.0, 0.0, 0.0))
+            pairs = zip(found.scores.items(), itertools.cycle(lost))
+            return replace(found, scores={place: score - less for (place, score), less in pairs})
+
+    made = Uncertain(lambda each: (0.0, 0.0, 0.84) if each.family == "random_k" else (1.0, 0.4, 0.85))
+    board, found = found_by(made, Limits(max_loss=0.02))
+    assert found.recommended is None
+    assert found.nearest is not None
+    assert board.cost(found.nearest) is Verdict.UNCLEAR
+    assert ARSENAL.name not in {stage for stage, _ in made.asked}
 
 
 def test_nothing_meets_the_limits() -> None:

@@ -182,11 +182,15 @@ def _longer(board: Board, every: Sequence[Candidate], measure: Measure) -> None:
 
 
 def _confirm(board: Board, trained: Sequence[Candidate], every: Sequence[Candidate], measure: Measure) -> Found:
-    """The whole arsenal and fresh seeds on the best; on the next one if that breaks it."""
+    """The whole arsenal and fresh seeds on the best; on the next one if that breaks it.
+
+    One that seems to cost too much is not worth it: the arsenal takes longer than training several others.
+    """
     tried: list[Candidate] = []
     confirmed = None
     for _ in range(TRIES):
-        best = next((each for each in board.alive(trained) if each not in tried), None)  # one less may beat others
+        left = [each for each in board.alive(trained) if each not in tried]  # one less may beat others
+        best = next(filter(board.affordable, left), None)
         if best is None:
             break
         tried.append(best)
