@@ -204,7 +204,7 @@ def test_nothing_is_said_of_a_kind_of_which_some_are_untested() -> None:
         made = Made(lambda each: (1.0, 0.4, 0.8), SCREEN if stops else None, stops or 0)
         board, found = found_by(made, Limits())
         told = "\n".join(each.text for each in words.limits_of_advice(board, found, {}))
-        line = next(each for each in told.splitlines() if each.startswith("No tested batch size or strength"))
+        line = next(each for each in told.splitlines() if each.startswith("Every setting that was tested leaked"))
         assert ("quantisation" in line) is said
 
 

@@ -59,9 +59,9 @@ def test_a_search_answers_is_stored_and_goes_on(table: Path, tmp_path: Path) -> 
     text = advised(table, *words)
     assert "Asked: no row read exactly, at most 5.0% of the cells" in text
     assert "No tested setting meets these limits." in text
-    assert "No tested batch size or strength keeps the limits on leakage with no defence." in text
+    assert "Every setting that was tested leaked more than allowed with no defence." in text
     assert "Held against these attackers is not a proof of privacy." in text
-    assert "honest server that sees one update" in text
+    assert "It sees one update of a client" in text
     make_plan(read_plan(out / "plan.toml"))
     state = json.loads((out / "search.json").read_text())
     assert state["chunks"]
@@ -116,7 +116,7 @@ def test_a_longer_search_recommends_and_confirms(table: Path, tmp_path: Path) ->
     words = (*KEPT, "--drop", "coin,cost", "--max-loss", "0.2", "--max-gain", "0.1", "--out", str(out))
     text = advised(table, *words, "--budget", "5m", "--jobs", "2")
     assert "Recommended: " in text or "Best so far, not yet shown to be safe" in text
-    assert "Checked: every attack at full length" in text
+    assert "Tested: every attack with its full effort" in text
     assert list(out.glob("confirm-*/report.html"))
 
 

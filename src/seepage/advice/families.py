@@ -97,7 +97,8 @@ FAMILIES: dict[str, Family] = {
     ),
     "dp_fedavg": Family(
         form="dp_fedavg:clip=1:noise={}",
-        means="the whole update is cut to a length of 1, and noise with a deviation of {} is added to every number",
+        means="before it sends, a client cuts the whole update to a length of 1 and adds noise with a deviation of {} "
+        "to every number",
         strengths=(0.01, 0.1),
         continuous=True,
     ),

@@ -9,15 +9,18 @@ from seepage.advice.space import Candidate
 from seepage.advice.words import number, share
 
 HEADINGS = (
-    "", "setting", "limits", "rows exact", "cells gained", "utility", "loss", "updates", "attacks", "frontier"
+    "", "setting", "limits", "updates", "attacks", "rows exact", "cells gained", "loss", "utility", "trainings",
+    "frontier",
 )  # fmt: skip
 LEGEND = (
-    "Limits: yours, met or not. Rows exact: rows read back whole; the upper end allows for what so few updates would "
-    "not show. Cells gained: cells read beyond what guessing each column's usual values gets; below 0 the attack did "
-    "worse than guessing. Loss: of the score, against the plain setting. Updates: how many were attacked. Attacks: "
-    "quick ones, one at full length, or all. Frontier: no other setting is better beyond doubt."
+    "Limits: yours, met or not. Updates: how many were attacked. Attacks: quick ones, one with its full effort, or "
+    "all. Rows exact: rows read back whole; the upper end allows for what so few updates would not show. Cells gained: "
+    "cells read beyond what guessing each column's usual values gets; at 0 and below the attack read nothing that a "
+    "guess does not get, and further below is not safer. Loss: of the score, against the plain setting in the same "
+    "trainings, so its interval is narrower than that of the utility. Frontier: no other setting is better beyond "
+    "doubt."
 )
-DEPTHS = {"screen": "quick", "train": "quick", "press": "full length", "arsenal": "all", "confirm": "all"}
+DEPTHS = {"screen": "quick", "train": "quick", "press": "one, full", "arsenal": "all", "confirm": "all"}
 
 
 def table(board: Board) -> tuple[list[str], list[list[str]]]:
@@ -34,12 +37,13 @@ def table(board: Board) -> tuple[list[str], list[list[str]]]:
                 str(numbers[candidate.name]),
                 board.label(candidate),
                 _met(board, candidate),
-                share(point.exact),
-                share(point.gain),
-                number(point.utility),
-                number(board.loss(candidate)),
                 str(_updates(board, candidate)),
                 DEPTHS[board.courses[candidate].stage],
+                share(point.exact),
+                share(point.gain),
+                number(board.loss(candidate)),
+                number(point.utility),
+                str(len(board.courses[candidate].scores)),
                 f"no, {min(numbers[name] for name in beaten)} is better" if beaten else "yes",
             ]
         )

@@ -15,10 +15,12 @@ _NONE = (
     "# {framework} has no setting of its own for this defence ({defense}): write it yourself, before the update is "
     "sent."
 )
-_LIKE_SENT = (
-    "# Measured on gradients. If your client sends weights, one step changes them by the learning rate times the "
-    "gradient: multiply the length and the deviation by that rate."
+_CHANGE = (
+    "# In the ClientApp. Measured with plain SGD, which changes weights by rate x gradient; not for Adam.",
+    "rate = 0.01  # your learning rate",
+    "update = [(old - new) / rate for old, new in zip(before, after, strict=True)]  # weights around the step",
 )
+_SEND = "send = [old - rate * each for old, each in zip(before, noisy, strict=True)]  # what goes into the message"
 
 
 def plan_text(values: Mapping[str, Any]) -> str:
@@ -66,9 +68,9 @@ def _in_flower(candidate: Candidate) -> list[str]:
         return []
     if candidate.family == "gaussian_noise":
         return [
-            "# In the ClientApp, before the update goes into its message (Flower's LocalDpMod clips, too):",
+            *_CHANGE,
             f"noisy = [each + numpy.random.normal(0.0, {candidate.strength:g}, each.shape) for each in update]",
-            _LIKE_SENT,
+            _SEND,
         ]
     if candidate.family == "dp_sgd":
         return ["# The client trains with Opacus: see the lines for it."]
@@ -84,11 +86,11 @@ def _in_flower(candidate: Candidate) -> list[str]:
         ]
     if candidate.family == "dp_fedavg" and candidate.strength is not None:
         return [
-            "# In the ClientApp, before the update goes into its message:",
+            *_CHANGE,
             "length = numpy.sqrt(sum(float((each**2).sum()) for each in update))",
             "short = [each * min(1.0, 1.0 / max(length, 1e-12)) for each in update]",
             f"noisy = [each + numpy.random.normal(0.0, {candidate.strength:g}, each.shape) for each in short]",
-            _LIKE_SENT,
+            _SEND,
         ]
     return [_NONE.format(framework="Flower", defense=candidate.defense)]
 

@@ -15,8 +15,8 @@ from seepage.report.advice_page import Remark
 from seepage.results.interval import Interval
 
 THREAT = (
-    "The attacker: an honest server that sees one update of a client and knows the model, the labels and the defence "
-    "with its strength, but not its random numbers."
+    "The attacker: a server that follows the protocol and tries to read rows. It sees one update of a client and knows "
+    "the model, the labels and the defence with its strength, but not its random numbers."
 )
 ATTACKS = {
     "exact": "by algebra",
@@ -184,9 +184,10 @@ def firm(board: Board, found: Found) -> bool:
 def _promise(chosen: Candidate, epsilon: float | None) -> str:
     if epsilon is None:
         why = "This defence has no guarantee" if not chosen.plain else "There is no defence"
-        return f"Promises: nothing. {why}; only attacks speak for it."
+        return f"Promises: nothing. {why}; the only evidence is that attacks failed."
     whose = "a row of the worst client" if chosen.family == "dp_sgd" else "all rows of the worst client together"
-    little = " An epsilon so large promises next to nothing: only attacks speak for it." if epsilon > LARGE else ""
+    little = " An epsilon so large promises next to nothing: the only evidence is that attacks failed."
+    little = little if epsilon > LARGE else ""
     told = f"{epsilon:.3g}" if epsilon < 1000 else f"{float(f'{epsilon:.3g}'):,.0f}"
     return f"Promises: epsilon {told} at delta 1e-5 for {whose}.{little}"
 
@@ -204,7 +205,7 @@ def _read(leak: Leak) -> str:
     gain = leak.gain.mean if leak.gain.high is None else leak.gain.high
     beyond = "no more cells than guessing gets" if leak.gain.mean <= 0 else f"{leak.gain.mean:.1%} of the cells more"
     beyond += f" (up to {gain:.1%} more)" if gain > 0 else ""
-    open_ = f" {leak.trials} updates cannot rule out that up to {high:.1%} of the rows leak."
+    open_ = f" With {leak.trials} updates, up to {high:.1%} of all could leak without having been seen (at 95 %)."
     known = "" if any(each.startswith("adaptive") for each in leak.attacks) else "; not yet by who knows the defence"
     return (
         f"Read under it: {leak.rows_exact} of {leak.rows:,} rows exactly, and {beyond}.{open_} "
@@ -215,10 +216,11 @@ def _read(leak: Leak) -> str:
 def _strength(board: Board, found: Found, chosen: Candidate) -> list[str]:
     if found.confirmed:
         many = board.courses[chosen].confirmed_by
-        return [f"Checked: every attack at full length, on {many} updates of fresh seeds."]
+        enough = "" if many >= ENOUGH else f" It is called recommended from {ENOUGH} on."
+        return [f"Tested: every attack with its full effort, on {many} updates of fresh seeds.{enough}"]
     return [
-        "Checked: not enough. There was no time for all attacks at full length, and stronger attacks can read more: do "
-        "not rely on it yet."
+        "Tested: not enough. There was no time for all attacks with their full effort, and stronger ones can read "
+        "more: do not rely on it yet."
     ]
 
 
@@ -269,7 +271,7 @@ def _unmet(board: Board, found: Found) -> list[str]:
     if not lost:
         return []
     names = ["no defence" if name == "none" else name for name in lost]
-    return [f"No tested batch size or strength keeps the limits on leakage with {' or '.join(names)}."]
+    return [f"Every setting that was tested leaked more than allowed with {' or '.join(names)}."]
 
 
 def _short(attack: str) -> str:
@@ -279,6 +281,8 @@ def _short(attack: str) -> str:
 
 
 def _listed(board: Board, why: str, every: Sequence[Candidate], after: str = "") -> Remark:
-    names = [board.label(each) for each in every]
+    names = [
+        board.label(each) for each in sorted(every, key=lambda each: not each.local_epochs)
+    ]  # other protocols first
     more = f"; and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return Remark(f"{why}: {'; '.join(names[:SHOWN])}{more}.{after}", tuple(names[SHOWN:]))

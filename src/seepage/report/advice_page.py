@@ -93,5 +93,7 @@ def render_advice(page: AdvicePage) -> str:
         for part in _PARTS
         if part.name != "frontier" or page.dots
     ]
-    lead = "Settings that were trained and attacked on this table, and which of them keeps the limits at least cost."
+    lead = (
+        "Settings that were trained and attacked on this table, and how they stand to the limits that were asked for."
+    )
     return assembled(Heading(f"Which setting for {page.table}?", lead, page.facts), shown)

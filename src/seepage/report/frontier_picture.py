@@ -82,7 +82,7 @@ def _axes(x: Scale, y: Scale, score: str) -> Iterator[str]:
         yield f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y.at(value):.1f}" y2="{y.at(value):.1f}"/>'
         yield _text(LEFT - 8, y.at(value) + 4, text, "end")
     yield _text(
-        (LEFT + WIDTH - RIGHT) / 2, HEIGHT - BOTTOM + 38, "cells read beyond guessing, % (left is safer)", "middle"
+        (LEFT + WIDTH - RIGHT) / 2, HEIGHT - BOTTOM + 38, "cells read beyond guessing, % (above 0: leaks)", "middle"
     )
     middle = (TOP + HEIGHT - BOTTOM) / 2
     turned = f' transform="rotate(-90 14 {middle:.0f})"'
