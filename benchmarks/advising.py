@@ -242,13 +242,15 @@ def with_tables(page: str, stored: Sequence[dict[str, Any]]) -> str:
         for name in ("advise", "grid"):
             title = f"{TITLES[each['data']]}, {each['score']}" if name == "advise" else ""
             minutes = f"{each[f'{name}_seconds'] / 60:.1f}"
+            trainings = each["grid_effort"]["trials"] // each["clients"]
+            whose = name if name == "advise" else f"grid, {trainings} training{'s' if trainings > 1 else ''} of each"
             if each[name] is None:
-                lines.append(f"| {title} | {name} | none held the limits | {minutes} | | | |")
+                lines.append(f"| {title} | {whose} | none held the limits | {minutes} | | | |")
                 continue
             exact, rows = each[f"{name}_rows_exact"]
             loss, gain = (Interval(**each[f"{name}_{what}"]) for what in ("loss", "gain"))
             read = f"{number(loss)} | {share(gain)} | {exact} of {rows:,}"
-            lines.append(f"| {title} | {name} | {each[name]} | {minutes} | {read} |")
+            lines.append(f"| {title} | {whose} | {each[name]} | {minutes} | {read} |")
     return filled(page, {"advising": "\n".join(lines)})
 
 
