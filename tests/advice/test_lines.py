@@ -69,19 +69,21 @@ def test_flower_adds_the_noise_that_was_measured(epsilon: float) -> None:
     assert mod.clipping_norm == LocalDP(epsilon=epsilon).clip
 
 
+@pytest.mark.parametrize("epochs", [0, 5])
 @pytest.mark.parametrize(("defense", "length"), [("dp_fedavg:clip=1:noise=0.1", 1.0), ("gaussian_noise:0.1", 5.0)])
-def test_flower_sends_weights_with_the_update_that_was_measured(defense: str, length: float) -> None:
-    """Weights stay weights: what is cut and covered is the change of one step."""
+def test_flower_sends_weights_with_the_update_that_was_measured(defense: str, length: float, epochs: int) -> None:
+    """Weights stay weights: what is cut and covered is one step's gradient, and in FedAvg the change itself."""
     import numpy as np
 
-    text = framework_lines(Candidate(defense=defense))["Flower"]
+    text = framework_lines(Candidate(defense=defense, local_epochs=epochs))["Flower"]
     lines = [line for line in text.splitlines() if line.startswith(("length", "short", "update", "noisy", "send"))]
     before, slope = np.full(50_000, 7.0), np.zeros(50_000)
     slope[:2] = 3.0, 4.0
-    names = {"numpy": np, "rate": 0.01, "before": [before], "after": [before - 0.01 * slope]}
+    step = 1.0 if epochs else 0.01
+    names = {"numpy": np, "rate": 0.01, "before": [before], "after": [before - step * slope]}
     exec("\n".join(lines), names)
     (sent,) = names["send"]  # type: ignore[misc]
-    change = (before - sent) / 0.01
+    change = (before - sent) / step
     assert np.linalg.norm(change[:2]) == pytest.approx(length, abs=0.6)
     assert change[2:].std() == pytest.approx(0.1, rel=0.02)
 

@@ -15,12 +15,6 @@ _NONE = (
     "# {framework} has no setting of its own for this defence ({defense}): write it yourself, before the update is "
     "sent."
 )
-_CHANGE = (
-    "# In the ClientApp. Measured with plain SGD, which changes weights by rate x gradient; not for Adam.",
-    "rate = 0.01  # your learning rate",
-    "update = [(old - new) / rate for old, new in zip(before, after, strict=True)]  # weights around the step",
-)
-_SEND = "send = [old - rate * each for old, each in zip(before, noisy, strict=True)]  # what goes into the message"
 
 
 def plan_text(values: Mapping[str, Any]) -> str:
@@ -68,9 +62,9 @@ def _in_flower(candidate: Candidate) -> list[str]:
         return []
     if candidate.family == "gaussian_noise":
         return [
-            *_CHANGE,
+            *_change(candidate),
             f"noisy = [each + numpy.random.normal(0.0, {candidate.strength:g}, each.shape) for each in update]",
-            _SEND,
+            _send(candidate),
         ]
     if candidate.family == "dp_sgd":
         return ["# The client trains with Opacus: see the lines for it."]
@@ -86,13 +80,36 @@ def _in_flower(candidate: Candidate) -> list[str]:
         ]
     if candidate.family == "dp_fedavg" and candidate.strength is not None:
         return [
-            *_CHANGE,
+            *_change(candidate),
             "length = numpy.sqrt(sum(float((each**2).sum()) for each in update))",
             "short = [each * min(1.0, 1.0 / max(length, 1e-12)) for each in update]",
             f"noisy = [each + numpy.random.normal(0.0, {candidate.strength:g}, each.shape) for each in short]",
-            _SEND,
+            _send(candidate),
         ]
     return [_NONE.format(framework="Flower", defense=candidate.defense)]
+
+
+def _change(candidate: Candidate) -> list[str]:
+    """What is covered, made of the weights before and after local training: as it was measured.
+
+    FedSGD was measured on gradients. In FedAvg the change of the weights itself is cut and covered.
+    """
+    if candidate.local_epochs:
+        return [
+            "# In the ClientApp, with the weights before and after local training:",
+            "update = [new - old for old, new in zip(before, after, strict=True)]",
+        ]
+    return [
+        "# In the ClientApp. Measured with plain SGD, which changes weights by rate x gradient; not for Adam.",
+        "rate = 0.01  # your learning rate",
+        "update = [(old - new) / rate for old, new in zip(before, after, strict=True)]  # weights around the step",
+    ]
+
+
+def _send(candidate: Candidate) -> str:
+    """The weights that go into the message."""
+    moved = "old + each" if candidate.local_epochs else "old - rate * each"
+    return f"send = [{moved} for old, each in zip(before, noisy, strict=True)]  # what goes into the message"
 
 
 def _nvflare(candidate: Candidate) -> str:

@@ -186,8 +186,9 @@ def _promise(chosen: Candidate, epsilon: float | None) -> str:
         why = "This defence has no guarantee" if not chosen.plain else "There is no defence"
         return f"Promises: nothing. {why}; the only evidence is that attacks failed."
     whose = "a row of the worst client" if chosen.family == "dp_sgd" else "all rows of the worst client together"
-    little = " An epsilon so large promises next to nothing: the only evidence is that attacks failed."
-    little = little if epsilon > LARGE else ""
+    little = ""
+    if epsilon > LARGE:
+        little = " An epsilon so large promises next to nothing: the only evidence is that attacks failed."
     told = f"{epsilon:.3g}" if epsilon < 1000 else f"{float(f'{epsilon:.3g}'):,.0f}"
     return f"Promises: epsilon {told} at delta 1e-5 for {whose}.{little}"
 
