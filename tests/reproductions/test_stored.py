@@ -98,6 +98,12 @@ def test_parts_add_up_to_a_table_and_the_later_one_counts(tmp_path: Path) -> Non
     assert (whole.created, whole.differs) == ("2026-11-10", ("Less.",))
 
 
+def test_a_table_of_many_parts_is_read_again(tmp_path: Path) -> None:
+    for batch in range(10, 70):
+        file = store(part_of(str(batch), 0.1, runs=(RUN,)), tmp_path, part=True)
+    assert len(read_table(file).command.splitlines()) == 60
+
+
 def test_the_whole_table_replaces_its_parts(tmp_path: Path) -> None:
     store(part_of("10", 0.1), tmp_path, part=True)
     assert read_table(store(TABLE, tmp_path, part=False)) == TABLE

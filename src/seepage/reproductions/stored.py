@@ -70,7 +70,7 @@ class ReproducedTable(Kept):
     paper: Short
     table: Short
     title: Short
-    command: Annotated[Sentence, Field(description="the command line that repeats it; a line for each part")]
+    command: Annotated[str, Field(max_length=20_000, description="what repeats it; a line for each part")]
     scale: Annotated[float, Field(gt=0, le=1, description="share of the published work")]
     created: Annotated[Short, Field(description="when its first plan was begun, UTC")]
     runs: Annotated[tuple[PlanRun, ...], Field(min_length=1, max_length=20)]
