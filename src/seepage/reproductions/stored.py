@@ -73,7 +73,7 @@ class ReproducedTable(Kept):
     command: Annotated[str, Field(max_length=20_000, description="what repeats it; a line for each part")]
     scale: Annotated[float, Field(gt=0, le=1, description="share of the published work")]
     created: Annotated[Short, Field(description="when its first plan was begun, UTC")]
-    runs: Annotated[tuple[PlanRun, ...], Field(min_length=1, max_length=20)]
+    runs: Annotated[tuple[PlanRun, ...], Field(min_length=1, max_length=200)]
     differs: Annotated[tuple[Sentence, ...], Field(max_length=50, description="from the paper, in all cells")] = ()
     common: Annotated[dict[Short, Short], Field(max_length=20, description="what all cells have in common")] = Field(
         default_factory=dict
