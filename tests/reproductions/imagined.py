@@ -48,7 +48,9 @@ def imagined_plan(paper: Paper, table: PaperTable, plan: TablePlan) -> PlanResul
         for ours, theirs in zip(made.variants, published.variants, strict=True)
     )
     make = {"rows": _rows, "vertical": _vertical, "property": _property, "training": _training}[made.study.name]
-    return PlanResult(paper=paper, table=table, summary=make(made), variants=variants, less=plan.scaled.less)
+    return PlanResult(
+        paper=paper, table=table, summary=make(made), variants=variants, less=plan.scaled.less, shows=plan.shows
+    )
 
 
 def head(study: str) -> dict[str, object]:

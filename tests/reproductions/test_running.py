@@ -94,6 +94,20 @@ def test_tables_of_one_plan_share_its_run(tmp_path: Path) -> None:
     assert read_table(first.folders[0] / "reproduced-4.2-shadows.json") == second.table
 
 
+def test_a_table_that_shows_a_part_of_a_run_reads_the_run_of_another(tmp_path: Path) -> None:
+    work = replace(TINY, paths={"adult_tableak": tables.adult(tmp_path, rows=2000)})
+    only = {"labels_known": ["true"], "attacks": ["tableak_paper", "fast"]}
+    whole = run("tableak", "6", tmp_path, replace(work, scale=0.0001), **only)
+    records = {file: file.stat().st_mtime_ns for file in (whole.folders[0] / "records").iterdir()}
+    for number in ("1", "3", "4"):
+        made = run("tableak", number, tmp_path, replace(work, scale=0.0001), **only)
+        assert made.folders == whole.folders
+        assert {cell.place.get("batch", "128") for cell in made.table.cells} <= {"8", "16", "32", "64", "128"}
+        assert any(cell.published is not None for cell in made.table.cells)
+    assert {file: file.stat().st_mtime_ns for file in (whole.folders[0] / "records").iterdir()} == records
+    assert {cell.place["batch"] for cell in whole.table.cells} == {"1", "2", "4", "8", "16", "32", "64", "128"}
+
+
 @pytest.mark.slow
 def test_a_cell_of_tabvfl_and_what_is_left_out(tmp_path: Path) -> None:
     work = replace(TINY, scale=0.0001, paths={"bank_marketing": tables.bank(tmp_path)})
@@ -119,6 +133,7 @@ def test_a_cell_of_tabvfl_and_what_is_left_out(tmp_path: Path) -> None:
         ("tabvfl", "III", {"only": {"data": ["airline"]}}, "--path airline=FILE"),
         ("profiling", "18", {"only": {"modles": ["mlp"]}}, "Did you mean 'models'"),
         ("profiling", "18", {"only": {"models": ["mpl"]}}, "Did you mean 'mlp'"),
+        ("tableak", "4", {"only": {"batch_size": ["8"]}}, "Unknown value of batch_size in this table: '8'"),
     ],
 )
 def test_bad_input_is_one_sentence(paper: str, table: str, work: dict[str, object], sentence: str) -> None:

@@ -14,6 +14,7 @@ from seepage.plans.spec import written
 from seepage.studies import SETTINGS
 
 Values = dict[str, JsonValue]
+Shown = Mapping[str, tuple[str, ...]]  # texts of values by coordinates of cells
 
 
 def grid_of(values: Mapping[str, JsonValue]) -> Values:
@@ -33,16 +34,19 @@ def with_part(values: Mapping[str, JsonValue], part: Mapping[str, JsonValue]) ->
     return plain | ({"grid": grid} if grid else {})
 
 
-def narrowed(plans: Sequence[Values], only: Mapping[str, Sequence[str]]) -> list[Values | None]:
+def narrowed(
+    plans: Sequence[Values], only: Mapping[str, Sequence[str]], shows: Sequence[Shown] | None = None
+) -> list[Values | None]:
     """What is left of the plans of a table; None for a plan that has none of the values.
 
     Args:
         plans: their values.
+        shows: what the table shows of each, by coordinates of cells: what it does not show cannot be chosen.
         only: the texts of values that are wanted, by key. A plan without the key stays as it is.
     """
     left: list[Values | None] = list(plans)
     for asked, texts in only.items():
-        choices = [_choices(plan, _key(plan, asked)) for plan in plans]
+        choices = [_shown(plan, asked, shown) for plan, shown in zip(plans, shows or [{}] * len(plans), strict=True)]
         if not any(choices):
             known = dict.fromkeys(key for plan in plans for key in _keys(plan))
             raise unknown_name("key to choose by:", asked, known)
@@ -60,6 +64,13 @@ def narrowed(plans: Sequence[Values], only: Mapping[str, Sequence[str]]) -> list
 def _key(plan: Values, asked: str) -> str:
     """The plan's own name of a key: ``model`` is ``models``."""
     return aliases(SETTINGS[str(plan.get("study", "rows"))]).get(asked, asked)
+
+
+def _shown(plan: Values, asked: str, shows: Shown) -> dict[str, JsonValue]:
+    """The values of a key that the table shows, by their text."""
+    key = _key(plan, asked)
+    shown = next((texts for name, texts in shows.items() if _key(plan, name) == key), None)
+    return {text: each for text, each in _choices(plan, key).items() if shown is None or written(each) in shown}
 
 
 def _keys(plan: Values) -> list[str]:

@@ -97,11 +97,13 @@ class PlanPart(Declared):
     Args:
         plan: the file in ``plans/<paper>/``.
         part: values in place of those in the plan: the models or attack points that the table shows.
+        shows: what the table shows of what was run, by coordinates of cells. Tables that run the same share its run.
         scaled: whether ``--scale`` makes it smaller.
     """
 
     plan: str
     part: dict[str, JsonValue] = Field(default_factory=dict)
+    shows: dict[str, tuple[JsonValue, ...]] = Field(default_factory=dict)
     scaled: bool = True
 
 

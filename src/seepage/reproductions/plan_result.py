@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 from seepage.plans import registry
 from seepage.plans.options import Settings
 from seepage.plans.spec import Spec, options_of, written
+from seepage.reproductions.narrowing import Shown
 from seepage.reproductions.paper import Paper, PaperTable, Word
 from seepage.reproductions.published import Published, Wanted, numbers_of, unit_of
 from seepage.reproductions.stored import Comparison
@@ -47,6 +48,7 @@ class PlanResult:
         summary: of the run.
         variants: the settings of the plan's variants.
         less: what is less than in the paper.
+        shows: texts of coordinates that the table shows, by their names; of others it shows all.
     """
 
     paper: Paper
@@ -54,6 +56,16 @@ class PlanResult:
     summary: Summary
     variants: tuple[VariantSettings, ...]
     less: tuple[str, ...] = ()
+    shows: Shown = field(default_factory=dict)
+
+    @cached_property
+    def cells(self) -> list[Result]:
+        """What the table shows of the run."""
+        return [
+            cell
+            for cell in self.summary.cells
+            if not self.shows or all(self.behind(cell).get(name) in texts for name, texts in self.shows.items())
+        ]
 
     @property
     def method(self) -> Word:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from seepage._core import InputError, Progress, silent, unknown_name
 from seepage.data.registry import DATASETS
+from seepage.plans.spec import written
 from seepage.reproductions.joining import split_common
-from seepage.reproductions.narrowing import Values, narrowed, with_part
+from seepage.reproductions.narrowing import Shown, Values, narrowed, with_part
 from seepage.reproductions.own_data import check_used, with_own_data
 from seepage.reproductions.paper import Paper, PaperTable, find_paper
 from seepage.reproductions.plan_result import PlanResult, VariantSettings
@@ -69,12 +70,14 @@ class TablePlan:
         published: its values for all of the published work.
         scaled: its values for the work that was asked for.
         left_out: data sets of which no file was given.
+        shows: what the table shows of it, by coordinates of cells.
     """
 
     name: str
     published: Values
     scaled: Scaled
     left_out: tuple[str, ...] = ()
+    shows: Shown = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,15 +133,16 @@ def plans_of(paper: Paper, table: PaperTable, work: Workload) -> list[TablePlan]
     parts, known = list(table.plans), {**paper.own, **table.own}
     values: list[Values] = [with_part(read_plan(plan_file(paper, part.plan)), part.part) for part in parts]
     check_used(values, known, work.paths)
+    shown = [{name: tuple(written(each) for each in values) for name, values in part.shows.items()} for part in parts]
     plans = []
-    for part, left in zip(parts, narrowed(values, work.only), strict=True):
+    for part, left, shows in zip(parts, narrowed(values, work.only, shown), shown, strict=True):
         if left is None:
             continue
         own, left_out = with_own_data(left, known, work.paths)
         full: Values = own | {"seed": work.seed}
         share = work.scale if part.scaled else 1.0
         less = scaled(full, table.scaling or paper.scaling, share)
-        plans.append(TablePlan(name=part.plan, published=full, scaled=less, left_out=left_out))
+        plans.append(TablePlan(name=part.plan, published=full, scaled=less, left_out=left_out, shows=shows))
     if not plans:
         raise InputError(f"Nothing is left of table {table.number} of {paper.name}; ask for less with --only.")
     return plans
@@ -180,6 +184,7 @@ def _run(
             for ours, theirs, source in pairs
         ),
         less=plan.scaled.less,
+        shows=plan.shows,
     )
     about = PlanRun(
         plan=plan.name,

@@ -12,7 +12,7 @@ from seepage.results.rows import RowsResult
 
 def read_baselines(result: PlanResult) -> Iterator[Comparison]:
     """One comparison for each data set, batch size and baseline."""
-    cells = [cell for cell in result.summary.cells if isinstance(cell, RowsResult)]
+    cells = [cell for cell in result.cells if isinstance(cell, RowsResult)]
     for same in together(cells, lambda cell: (cell.dataset, cell.batch_size)):
         first = same[0]
         for ours, theirs in result.table.guesses.items():

@@ -12,7 +12,7 @@ from seepage.results.property import PropertyResult
 
 def read_best(result: PlanResult) -> Iterator[Comparison]:
     """One comparison for each variant, cut and metric; its place names the loss that was picked."""
-    cells = [cell for cell in result.summary.cells if isinstance(cell, PropertyResult)]
+    cells = [cell for cell in result.cells if isinstance(cell, PropertyResult)]
     for same in together(cells, lambda cell: (cell.dataset, cell.variant, cell.classes, cell.hierarchy)):
         best = min(same, key=lambda cell: cell.mse.mean)
         for ours, theirs in result.table.metrics.items():

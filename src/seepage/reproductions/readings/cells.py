@@ -13,7 +13,7 @@ from seepage.results.row_numbers import RowNumbers
 def read_cells(result: PlanResult) -> Iterator[Comparison]:
     """One comparison for each cell and metric."""
     guessed: set[tuple[tuple[str, str], ...]] = set()
-    for cell in result.summary.cells:
+    for cell in result.cells:
         for ours, theirs in result.table.metrics.items():
             yield result.compare(cell, theirs, number_of(cell, ours), result.beside(cell, theirs))
             for rule in result.table.matchings:

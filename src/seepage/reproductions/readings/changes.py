@@ -15,7 +15,7 @@ FEW, MANY = 2, 5
 
 def read_changes(result: PlanResult) -> Iterator[Comparison]:
     """One comparison for each data set, design and metric."""
-    cells = [cell for cell in result.summary.cells if isinstance(cell, TrainingResult)]
+    cells = [cell for cell in result.cells if isinstance(cell, TrainingResult)]
     for same in together(cells, lambda cell: (cell.dataset, cell.design)):
         by_guests = {cell.guests: cell for cell in same}
         if not {FEW, MANY} <= by_guests.keys():

@@ -16,7 +16,7 @@ _PHASES = {"pretraining": "pretraining", "fine-tuning": "finetuning"}
 
 def read_costs(result: PlanResult) -> Iterator[Comparison]:
     """One comparison for each design and cost; nothing is said of what a design does not send."""
-    for cell in result.summary.cells:
+    for cell in result.cells:
         if not isinstance(cell, TrainingResult):
             continue
         most = int(result.settings_of(cell).run.model_dump()["rows"])

@@ -54,7 +54,7 @@ def _watched(settings: object) -> tuple[int, ...]:
 
 
 def _cells(result: PlanResult) -> list[VerticalResult]:
-    return [cell for cell in result.summary.cells if isinstance(cell, VerticalResult)]
+    return [cell for cell in result.cells if isinstance(cell, VerticalResult)]
 
 
 def _on(point: CurvePoint, metric: str) -> Interval | None:

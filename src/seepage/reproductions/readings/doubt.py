@@ -16,7 +16,7 @@ LOWEST = 0.72  # TabLeak has one range of numbers below it; we have several
 
 def read_doubt(result: PlanResult) -> Iterator[Comparison]:
     """Two comparisons for each range: how much of it is right, and its share of all cells."""
-    for cell in result.summary.cells:
+    for cell in result.cells:
         if not isinstance(cell, RowNumbers):
             continue
         for kind, short in _SHORT.items():

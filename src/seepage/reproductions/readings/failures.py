@@ -21,7 +21,7 @@ F1 = ("quality/published/mean", "f1")
 
 def read_failures(result: PlanResult) -> Iterator[Comparison]:
     """Four relative differences of F1 for each data set; one that cannot be worked out has no number."""
-    cells = [cell for cell in result.summary.cells if isinstance(cell, TrainingResult)]
+    cells = [cell for cell in result.cells if isinstance(cell, TrainingResult)]
     for same in together(cells, lambda cell: cell.dataset):
         quality = {(cell.failure_method, cell.failure_probability): cell.mean(*F1) for cell in same}
         chances = sorted({chance for _, chance in quality if chance})

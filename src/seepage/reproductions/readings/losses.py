@@ -14,7 +14,8 @@ from seepage.results.vertical import VerticalResult, VerticalSummary
 def read_losses(result: PlanResult) -> Iterator[Comparison]:
     """For each defence its losses beside the paper's, and the table's metrics, which the paper does not have."""
     assert isinstance(result.summary, VerticalSummary)
-    for cell in result.summary.cells:
+    for cell in result.cells:
+        assert isinstance(cell, VerticalResult)
         yield from _losses(result, cell, result.summary)
         for ours, theirs in result.table.metrics.items():
             yield result.compare(cell, theirs, number_of(cell, ours), None)

@@ -14,7 +14,7 @@ RANGE = "1..128"  # how the profiling study writes its batch sizes together
 
 def read_means(result: PlanResult) -> Iterator[Comparison]:
     """One comparison for each model, attack, attack point and metric."""
-    cells = [cell for cell in result.summary.cells if isinstance(cell, RowsResult)]
+    cells = [cell for cell in result.cells if isinstance(cell, RowsResult)]
     for same in together(cells, lambda cell: (cell.dataset, cell.model, cell.attack, cell.attack_point)):
         first = same[0]
         place = {name: value for name, value in result.place(first).items() if name != "batch"}

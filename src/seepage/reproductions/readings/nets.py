@@ -80,7 +80,7 @@ _SCORE_NAMES = {"roc_auc": "val_roc_auc", "f1_macro": "val_macro_f1", "r2": "val
 def _grids(result: PlanResult) -> list[list[Net]]:
     """The nets of each data set, batch size and attack, after the training."""
     assert isinstance(result.summary, RowsSummary)
-    cells = [cell for cell in result.summary.cells if cell.attack_point == "final"]
+    cells = [each for each in result.cells if isinstance(each, RowsResult) and each.attack_point == "final"]
     nets = [_net(result, cell, result.summary.utility) for cell in cells]
     return together(nets, lambda net: (net.cell.dataset, net.cell.batch_size, net.cell.attack))
 
