@@ -55,3 +55,20 @@ def test_only_what_waits_for_processes_is_left_out_of_the_cost_of_others(tmp_pat
     again.measure(SCREEN, [PLAIN])  # stored: nothing is started for it
     again.measure(SCREEN, [Candidate(batch_size=3)])
     assert [chunk.first for chunk in again.state.chunks] == [True, False, True]
+
+
+def test_what_was_measured_together_is_found_again_one_by_one_and_the_other_way_round(tmp_path: Path) -> None:
+    narrow, larger = Candidate(batch_size=2, width=8), Candidate(batch_size=3)
+    here = laboratory(tmp_path / "search", budget=600.0)
+    together = here.measure(SCREEN, [PLAIN, narrow])
+    alone = here.measure(SCREEN, [larger])
+    assert together is not None
+    assert alone is not None
+
+    over = laboratory(tmp_path / "search", budget=1e-6)  # as with another --jobs: settings are grouped anew
+    assert over.measure(SCREEN, [narrow]) == {narrow: together[narrow]}
+    assert over.measure(SCREEN, [larger, PLAIN]) == {PLAIN: together[PLAIN], **alone}
+    untried = Candidate(batch_size=4)
+    assert over.measure(SCREEN, [larger, untried]) == alone  # some of it is better than nothing
+    assert over.measure(SCREEN, [untried]) is None
+    assert len(over.state.chunks) == 2

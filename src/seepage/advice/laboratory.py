@@ -151,7 +151,26 @@ class Laboratory:
     def measure(
         self, stage: Stage, every: Sequence[Candidate], only_worth: Candidate | None = None
     ) -> dict[Candidate, Finding] | None:
-        """Run a stage on settings, or read what is stored of it; None when there is no time for it."""
+        """Run a stage on settings, or read what is stored of it; None when there is no time for any of them."""
+        stored = self._stored(stage, every) if only_worth is None else {}
+        rest = [each for each in every if each not in stored]
+        found = self._measure(stage, rest, only_worth) if rest else {}
+        return {**stored, **(found or {})} or None
+
+    def _stored(self, stage: Stage, every: Sequence[Candidate]) -> dict[Candidate, Finding]:
+        """What earlier runs measured, with whatever settings beside: another number of processes groups them anew."""
+        found: dict[Candidate, Finding] = {}
+        for chunk in self.state.finished(stage.name):
+            settings = [Candidate(**each) for each in chunk.settings]
+            if chunk.only_worth is None and settings != list(every) and set(settings) & set(every):
+                of_run = self._measure(stage, settings, None) or {}
+                found |= {each: one for each, one in of_run.items() if each in every}
+        return found
+
+    def _measure(
+        self, stage: Stage, every: Sequence[Candidate], only_worth: Candidate | None
+    ) -> dict[Candidate, Finding] | None:
+        """One run of settings together, stored or new."""
         chunk = self._chunk(stage, every, only_worth)
         if chunk is None:
             return None

@@ -144,7 +144,7 @@ def _through(
         part, waiting = waiting[:together], waiting[together:]
         if part and (found := measure(stage, part)):  # what is stored of earlier sessions counts without time, too
             board.add(found)
-            done += part
+            done += [each for each in part if each in found]  # there may have been time for some of them
     return done
 
 

@@ -77,6 +77,10 @@ class State(BaseModel):
         found = [each for each in self.chunks if (each.stage, each.settings) == (stage, wanted)]
         return found[-1] if found else None
 
+    def finished(self, stage: str) -> list[Chunk]:
+        """All runs of a stage that came to their end."""
+        return [each for each in self.chunks if each.stage == stage and each.seconds is not None]
+
     def save(self, folder: Path) -> None:
         """Keep it."""
         make_folders(folder)
