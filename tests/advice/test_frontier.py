@@ -19,7 +19,10 @@ def intervals(draw: st.DrawFn) -> Interval:
     return Interval(mean, low, high) if draw(st.integers(0, 5)) else Interval(mean, None, None)
 
 
-points = st.builds(Point, name=st.just(""), exact=intervals(), gain=intervals(), utility=intervals())
+points = st.builds(
+    Point, name=st.just(""), exact=intervals(), gain=intervals(), utility=intervals(),
+    presence=st.none() | intervals(),
+)  # fmt: skip
 several = st.lists(points, min_size=1, max_size=6).map(
     lambda found: [replace(point, name=str(place)) for place, point in enumerate(found)]
 )
@@ -60,3 +63,14 @@ def test_there_is_always_a_frontier_and_it_does_not_depend_on_the_order(every: l
 def test_an_interval_without_ends_parts_from_nothing() -> None:
     assert not parts_below(Interval(0.0, None, None), Interval(1.0, 0.9, 1.0))
     assert not parts_below(Interval(0.0, 0.0, 0.1), Interval(1.0, None, None))
+
+
+def test_who_tells_of_more_categories_whether_a_batch_has_them_dominates_nobody_who_does_not() -> None:
+    nothing, worth = Interval(0.0, 0.0, 0.0), Interval(0.9, 0.89, 0.91)
+    hides = Point(name="hides", exact=nothing, gain=nothing, utility=Interval(0.8, 0.79, 0.81))
+    better = replace(hides, name="better", utility=worth)
+    assert dominates(better, hides)
+    tells = replace(better, presence=Interval(0.2, 0.15, 0.25))
+    assert not dominates(tells, hides)
+    assert not dominates(tells, replace(hides, presence=Interval(0.05, 0.0, 0.1)))
+    assert dominates(tells, replace(hides, presence=Interval(0.2, 0.1, 0.3)))  # not told apart

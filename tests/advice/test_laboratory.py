@@ -72,3 +72,15 @@ def test_what_was_measured_together_is_found_again_one_by_one_and_the_other_way_
     assert over.measure(SCREEN, [larger, untried]) == alone  # some of it is better than nothing
     assert over.measure(SCREEN, [untried]) is None
     assert len(over.state.chunks) == 2
+
+
+def test_what_a_batch_tells_of_its_categories_is_counted_beside_every_attack(tmp_path: Path) -> None:
+    here = laboratory(tmp_path / "search", budget=600.0)
+    found = here.measure(SCREEN, [PLAIN, Candidate(batch_size=2, defense="gaussian_noise:10")])
+    assert found is not None
+    plain, noisy = (each.leak for each in found.values())
+    assert plain is not None
+    assert noisy is not None
+    assert plain.presence is not None
+    assert plain.presence.mean > 0  # every category of an undefended update
+    assert noisy.presence is None or noisy.presence.mean < plain.presence.mean

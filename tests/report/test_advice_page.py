@@ -12,7 +12,7 @@ from seepage.results import Interval
 
 def dot(number: str, name: str, gain: float, *, best: bool = False, chosen: bool = False) -> Dot:
     leak, utility = Interval(gain, gain - 0.01, gain + 0.01), Interval(0.8 - gain, 0.5, 1.2)
-    return Dot(number=number, name=name, told=f"{name} told", leak=leak, utility=utility, best=best, chosen=chosen)
+    return Dot(number=number, name=name, told=(f"{name} told",), leak=leak, utility=utility, best=best, chosen=chosen)
 
 
 DOTS = (dot("1", "noise", 0.0, best=True, chosen=True), dot("2", "<b>none</b>", 0.4))
@@ -61,7 +61,7 @@ def test_an_answer_that_few_updates_stand_behind_looks_like_one() -> None:
 
 def test_a_lone_measurement_has_no_bars() -> None:
     lone = Dot(
-        number="1", name="a", told="", leak=Interval(0.1, None, None), utility=Interval(0.8, None, None), best=True
+        number="1", name="a", told=(), leak=Interval(0.1, None, None), utility=Interval(0.8, None, None), best=True
     )
     assert '<g class="bars" clip-path="url(#frame)"></g>' in picture((lone,), (), "R²")
 

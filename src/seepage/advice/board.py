@@ -140,7 +140,14 @@ class Board:
         if leak is None or utility is None:
             return None
         depth = [each.name for each in STAGES].index(self.courses[candidate].stage)
-        return Point(name=candidate.name, exact=leak.exact, gain=leak.gain, utility=utility, depth=depth)
+        return Point(
+            name=candidate.name,
+            exact=leak.exact,
+            gain=leak.gain,
+            utility=utility,
+            depth=depth,
+            presence=leak.presence,
+        )
 
     def points(self) -> list[Point]:
         """Of all that have one."""

@@ -22,6 +22,8 @@ class Point:
         gain: share of cells read beyond guessing; less is better.
         utility: the score of the model; more is better.
         depth: how far its attacks went; what a weak attack did not read says nothing against a stronger one.
+        presence: share of the categories of which it was told, beyond a guess, whether a batch has them; less is
+            better, and None is none.
 
     Example:
         >>> certain = Interval(0.0, 0.0, 0.0)
@@ -34,6 +36,7 @@ class Point:
     gain: Interval
     utility: Interval
     depth: int = 0
+    presence: Interval | None = None
 
 
 def parts_below(one: Interval, other: Interval) -> bool:
@@ -51,7 +54,8 @@ def parts_below(one: Interval, other: Interval) -> bool:
 def dominates(one: Point, other: Point) -> bool:
     """Whether ``one`` is beyond doubt better in something, and in nothing else than better or the same.
 
-    One that was attacked less than the other is never said to be better.
+    One that was attacked less than the other is never said to be better, nor one that tells of more categories whether
+    a batch has them.
 
     Example:
         >>> nothing, much = Interval(0.0, 0.0, 0.1), Interval(0.9, 0.8, 1.0)
@@ -60,7 +64,7 @@ def dominates(one: Point, other: Point) -> bool:
         >>> dominates(safe, open_), dominates(open_, safe)
         (True, False)
     """
-    if one.depth < other.depth:
+    if one.depth < other.depth or _tells_more(one.presence, other.presence):
         return False
     pairs = [(one.exact, other.exact), (one.gain, other.gain), (_turned(one.utility), _turned(other.utility))]
     better = [parts_below(*pair) for pair in pairs]
@@ -88,6 +92,11 @@ def dominated_by(points: Sequence[Point]) -> dict[str, tuple[str, ...]]:
         {}
     """
     return {point.name: tuple(other.name for other in points if dominates(other, point)) for point in points}
+
+
+def _tells_more(one: Interval | None, other: Interval | None) -> bool:
+    """Whether one tells more beyond doubt, or of something of which the other tells nothing."""
+    return one is not None and (other is None or parts_below(other, one))
 
 
 def _turned(interval: Interval) -> Interval:

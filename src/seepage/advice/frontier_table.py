@@ -9,16 +9,17 @@ from seepage.advice.space import Candidate
 from seepage.advice.words import number, share
 
 HEADINGS = (
-    "", "setting", "limits", "updates", "attacks", "rows exact", "cells gained", "loss", "utility", "trainings",
-    "frontier",
+    "", "setting", "limits", "updates", "attacks", "rows exact", "cells gained", "loss", "utility", "presence",
+    "trainings", "frontier",
 )  # fmt: skip
 LEGEND = (
     "Limits: yours, met or not. Updates: how many were attacked. Attacks: quick ones, one with its full effort, or "
     "all. Rows exact: rows read back whole; the upper end allows for what so few updates would not show. Cells gained: "
     "cells read beyond what guessing each column's usual values gets; at 0 and below the attack read nothing that a "
     "guess does not get, and further below is not safer. Loss: of the score, against the plain setting in the same "
-    "trainings, so its interval is narrower than that of the utility. Frontier: no other setting is better beyond "
-    "doubt."
+    "trainings, so its interval is narrower than that of the utility. Presence: of all categories, those of which it "
+    "was rightly said whether anybody in the batch has them, beyond what a guess from public shares gets; not one of "
+    "your limits, and - where none could be told. Frontier: no other setting is better beyond doubt."
 )
 DEPTHS = {"screen": "quick", "train": "quick", "press": "one, full", "arsenal": "all", "confirm": "all"}
 
@@ -43,6 +44,7 @@ def table(board: Board) -> tuple[list[str], list[list[str]]]:
                 share(point.gain),
                 number(board.loss(candidate)),
                 number(point.utility),
+                share(point.presence),
                 str(len(board.courses[candidate].scores)),
                 f"no, {min(numbers[name] for name in beaten)} is better" if beaten else "yes",
             ]

@@ -14,7 +14,7 @@ from seepage.advice.clock import Clock, OutOfTime
 from seepage.advice.costs import Costs, rates_of
 from seepage.advice.measured import Finding, read_findings
 from seepage.advice.space import Candidate
-from seepage.advice.stages import ARSENAL, CONFIRM, CONFIRMING, LEAST, LONGER, SCREEN, TRAIN, Stage
+from seepage.advice.stages import ARSENAL, CONFIRM, CONFIRMING, COUNTING, LEAST, LONGER, SCREEN, TRAIN, Stage
 from seepage.advice.state import Chunk, State
 from seepage.results.rows import RowsSummary
 from seepage.runs.api import run
@@ -65,6 +65,8 @@ class Laboratory:
 
     def __post_init__(self) -> None:
         self.clock = Clock(self.budget, self.state.used)
+        has_categories = any(each.cardinality is not None for each in self.source.describe().columns)
+        self._counting = (COUNTING,) if has_categories else ()
         self._more = self.budget > self.state.budget  # so what was confirmed in a hurry may be confirmed better
         self.state.budget = max(self.budget, self.state.budget)
 
@@ -79,7 +81,8 @@ class Laboratory:
 
     def plan(self, stage: Stage, every: Sequence[Candidate], trials: int, only_worth: Candidate | None = None) -> Plan:
         """The plan that measures settings: a case for each, named after it."""
-        cases = [{"name": each.name, **each.values(), "attacks": list(stage.attacks(each))} for each in every]
+        counting = self._counting if stage.judged else ()
+        cases = [{"name": each.name, **each.values(), "attacks": [*stage.attacks(each), *counting]} for each in every]
         if only_worth is not None:
             cases.append({"name": only_worth.name, **only_worth.values(), "attacks": [LEAST]})
         return make_plan(

@@ -15,6 +15,7 @@ from seepage.advice.space import Candidate
 from seepage.advice.stages import STAGES
 from seepage.results.interval import Interval, bootstrap
 from seepage.results.rows import RowsResult, RowsSummary
+from seepage.results.tallies import TallyResult
 
 FEW = 5  # values from which on resampling is trusted
 UNTRAINED = tuple(stage.name for stage in STAGES if not stage.trained)
@@ -33,6 +34,8 @@ class Leak:
         exact: share of rows read exactly. Its ends allow for what so few updates would not show.
         gain: share of cells read beyond the best guess.
         failed: attacks that broke off, of which nothing is known.
+        presence: share of all categories of which it was rightly said whether a batch has them, beyond a guess from
+            public shares; None where none could be told.
     """
 
     attack: str
@@ -44,6 +47,7 @@ class Leak:
     exact: Interval
     gain: Interval
     failed: int = 0
+    presence: Interval | None = None
 
     @property
     def guessed(self) -> float:
@@ -88,7 +92,7 @@ def read_findings(
         found[candidate] = Finding(
             candidate=candidate,
             stage=stage,
-            leak=read_leak(cells),
+            leak=read_leak(cells, [each for each in summary.tallies if each.variant == candidate.name]),
             scores=scores,
             epsilon=epsilon,
             only_worth=candidate == only_worth,
@@ -96,7 +100,7 @@ def read_findings(
     return found
 
 
-def read_leak(cells: Sequence[RowsResult]) -> Leak | None:
+def read_leak(cells: Sequence[RowsResult], tallies: Sequence[TallyResult] = ()) -> Leak | None:
     """What was read in the cells of one setting; None where no attack gave anything to score."""
     scored = [cell for cell in cells if cell.judged.get("exact") and cell.judged.get("gain")]
     if not scored:
@@ -105,6 +109,7 @@ def read_leak(cells: Sequence[RowsResult]) -> Leak | None:
     most = max(scored, key=lambda cell: cell.rows_exact / cell.rows if cell.rows else 0.0)
     trials = min(cell.trials - cell.failed for cell in scored)
     exact = _largest([_of(cell, "exact") for cell in scored])
+    told = [value for each in tallies if (value := each.judged.get("presence")) is not None]
     broke = (Outcome.FAILED.code, Outcome.DIVERGED.code)
     return Leak(
         attack=best.attack,
@@ -116,6 +121,7 @@ def read_leak(cells: Sequence[RowsResult]) -> Leak | None:
         exact=_widened(exact, trials),
         gain=_largest([_of(cell, "gain") for cell in scored]),
         failed=sum(cell.outcomes.get(code, 0) for cell in cells for code in broke),
+        presence=_largest(told) if told else None,
     )
 
 
@@ -142,8 +148,16 @@ def pooled(leaks: Sequence[Leak]) -> Leak:
         rows_guessed=sum(each.rows_guessed for each in leaks),
         exact=_widened(exact, trials),
         gain=_together([each.gain for each in leaks], weights),
+        presence=_presence(leaks),
         failed=sum(each.failed for each in leaks),
     )
+
+
+def _presence(leaks: Sequence[Leak]) -> Interval | None:
+    """Of all updates together; None as soon as it could be told in none of a stage's."""
+    known = [(each.presence, each.trials) for each in leaks if each.presence is not None]
+    trials = sum(many for _, many in known)
+    return _together([value for value, _ in known], [many / trials for _, many in known]) if trials else None
 
 
 def _together(every: Sequence[Interval], weights: Sequence[float]) -> Interval:

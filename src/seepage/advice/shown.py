@@ -53,8 +53,11 @@ def _dots(advice: Advice, score: str) -> tuple[Dot, ...]:
             Dot(
                 number=row[_NUMBER],
                 name=candidate.name,
-                told=f"{share(point.gain)} of cells gained, {share(point.exact)} of rows exact, {score} "
-                f"{number(point.utility)}",
+                told=(
+                    f"{share(point.gain)} of cells gained, {share(point.exact)} of rows exact",
+                    f"{score} {number(point.utility)}"
+                    + (f", presence {share(point.presence)}" if point.presence else ""),
+                ),
                 leak=point.gain,
                 utility=point.utility,
                 best=row[_FRONTIER] == "yes",

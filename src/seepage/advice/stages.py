@@ -9,6 +9,7 @@ from seepage.advice.space import Candidate
 _ALGEBRA = "exact:steps=20:restarts=1:starts=2:start_steps=20"  # hardly more than what is read without searching
 _QUICK = "fast:steps=100:restarts=3"
 _KNOWING = "adaptive"  # who knows the defence: it draws rows, which takes seconds for every update
+COUNTING = "presence"  # which categories a batch has: no search, beside every attack on a table that has categories
 LEAST = "fast:steps=1:restarts=1"  # of a training that is only run for what its model is worth
 # How many times longer than these cut attacks the same ones take at full length: a first guess, until they have run.
 LONGER_THAN = {"exact": 35.0, "fast": 30.0, "adaptive": 60.0}

@@ -208,6 +208,11 @@ def _read(leak: Leak) -> str:
     beyond += f" (up to {gain:.1%} more)" if gain > 0 else ""
     open_ = f" With {leak.trials} updates, up to {high:.1%} of all could leak without having been seen (at 95 %)."
     known = "" if any(each.startswith("adaptive") for each in leak.attacks) else "; not yet by who knows the defence"
+    if leak.presence is not None and leak.presence.mean > 0:
+        beyond += (
+            f"; and whether anybody in the batch has a category was told for {leak.presence.mean:.1%} of the "
+            "categories more than a guess gets, which is not one of your limits"
+        )
     return (
         f"Read under it: {leak.rows_exact} of {leak.rows:,} rows exactly, and {beyond}.{open_} "
         f"Attacked {', '.join(_short(each) for each in leak.attacks)}{known}."

@@ -14,8 +14,8 @@ from markupsafe import Markup
 from seepage.report.drawing import Scale, round_ticks
 from seepage.results import Interval
 
-WIDTH, HEIGHT = 760, 460
-LEFT, RIGHT, TOP, BOTTOM = 64, 20, 16, 96
+WIDTH, HEIGHT = 760, 480
+LEFT, RIGHT, TOP, BOTTOM = 64, 20, 16, 116
 ROOM = 0.12  # beside the outermost means, as a share of their distance
 
 
@@ -25,7 +25,7 @@ class Dot:
 
     Args:
         number: its line in the table.
-        told: its numbers, in words.
+        told: its numbers, in words, a line each.
         best: whether no other one is better beyond doubt.
         chosen: whether it is the answer.
         sure: whether the answer was attacked enough to rely on it.
@@ -33,7 +33,7 @@ class Dot:
 
     number: str
     name: str
-    told: str
+    told: tuple[str, ...]
     leak: Interval
     utility: Interval
     best: bool
@@ -105,7 +105,7 @@ def _dot(dot: Dot, x: Scale, y: Scale) -> Iterator[str]:
     across, up = x.at(100 * dot.leak.mean), y.at(dot.utility.mean)
     said = {"best": dot.best, "chosen": dot.chosen, "unsure": dot.chosen and not dot.sure}
     kinds = " ".join(name for name, is_so in said.items() if is_so)
-    told = f"{dot.number}. {dot.name}: {dot.told}"
+    told = f"{dot.number}. {dot.name}: {', '.join(dot.told)}"
     yield f'<g class="dot {kinds}" tabindex="0" role="img" aria-label="{escape(told)}">'
     yield '<g class="bars" clip-path="url(#frame)">'
     if dot.leak.low is not None and dot.leak.high is not None:
@@ -119,8 +119,9 @@ def _dot(dot: Dot, x: Scale, y: Scale) -> Iterator[str]:
     if dot.chosen:
         shape = f'<path d="M0 -10L10 0L0 10L-10 0Z" transform="translate({across:.1f} {up:.1f})"/>'
     yield shape + _text(across + 9, up - 8, dot.number, "start", ' class="number"')
-    yield _text(LEFT, HEIGHT - 30, f"{dot.number}. {dot.name}", "start", ' class="told strong"')
-    yield _text(LEFT, HEIGHT - 10, dot.told, "start", ' class="told"')
+    yield _text(LEFT, HEIGHT - 50, f"{dot.number}. {dot.name}", "start", ' class="told strong"')
+    for place, line in enumerate(dot.told):
+        yield _text(LEFT, HEIGHT - 30 + 20 * place, line, "start", ' class="told"')
     yield "</g>"
 
 
