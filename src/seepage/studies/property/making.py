@@ -58,7 +58,18 @@ _kept: dict[tuple[object, ...], Pools] = {}  # the last ones: a process makes ma
 
 def pools_of(source: Source, settings: PropertySettings) -> Pools:
     """The rows of a run; a worker that makes several shards cuts the table once."""
-    names = ("seed", "property_text", "pools", "shadow_pool", "shadow_share", "observed", "rounds", "epochs", "rows")
+    names = (
+        "seed",
+        "property_text",
+        "pools",
+        "shadow_pool",
+        "shadow_share",
+        "observed",
+        "rounds",
+        "epochs",
+        "rows",
+        "numbers",
+    )
     key = (source.digest, *(getattr(settings, name) for name in names))
     if key not in _kept:
         _kept.clear()
@@ -67,7 +78,7 @@ def pools_of(source: Source, settings: PropertySettings) -> Pools:
 
 
 def _make_pools(source: Source, settings: PropertySettings) -> Pools:
-    """Cut the table. Numbers are standardised. NOTE[DIFF] the thesis leaves them as they are."""
+    """Cut the table. NOTE[DIFF] numbers are standardised by default; the thesis leaves them as they are (``none``)."""
     table = source.table
     asked = Property.parse(settings.property_text, table.schema)
     if not asked.is_share:
@@ -79,7 +90,7 @@ def _make_pools(source: Source, settings: PropertySettings) -> Pools:
     if settings.pools == "disjoint":
         own = _attackers(asked.holds(shadow), len(table), settings)
         target, shadow = shadow.take(np.setdiff1d(np.arange(len(shadow)), own)), shadow.take(own)
-    statistics = Encoder(schema=table.schema).statistics(shadow)
+    statistics = Encoder(schema=table.schema, numbers=settings.numbers).statistics(shadow)
     pools = Pools(
         encode_rows(shadow, statistics),
         asked.values(shadow),

@@ -114,6 +114,10 @@ class PropertySettings(Settings):
             one="rows_per_model",
         ),
     ] = None
+    numbers: Annotated[
+        Literal["standard", "minmax", "none"],
+        Option(help="How models see numbers: standard, minmax, or none (as they are, as in the thesis).", group=ROWS),
+    ] = "standard"
     pools: Annotated[
         Literal["shared", "disjoint"],
         Option(
