@@ -234,3 +234,16 @@ def test_options_of_a_reader_are_kept_when_it_gets_rows() -> None:
     joined = with_rows(Joined(paths=Paths(hidden=16)), torch.zeros(2, 5))
     assert isinstance(joined, Joined)
     assert joined.paths.hidden == 16
+
+
+@pytest.mark.parametrize(("numbers", "least", "most"), [("standard", -50.0, 50.0), ("minmax", 0.0, 1.0)])
+def test_models_see_numbers_as_was_asked(numbers: str, least: float, most: float) -> None:
+    source = open_source(Request(data="clinic"))
+    asked: dict[str, Any] = {"property_text": ASKED, "pools": "shared"}
+    plain = pools_of(source, PropertySettings(**asked, numbers="none")).shadow.numbers
+    seen = pools_of(source, PropertySettings(**asked, numbers=numbers)).shadow.numbers
+    assert float(plain.max()) > 50  # years, weights: as they stand in the table
+    assert float(seen.min()) >= least
+    assert float(seen.max()) <= most
+    straight = np.corrcoef(plain[:, 0], seen[:, 0])[0, 1]
+    assert straight == pytest.approx(1.0, abs=1e-4)  # the same numbers in other units
