@@ -13,6 +13,7 @@ from seepage.advice.space import Candidate, meaning
 from seepage.advice.stages import CONFIRMING
 from seepage.report.advice_page import Remark
 from seepage.results.interval import Interval
+from seepage.studies.rows.settings import RowsSettings
 
 THREAT = (
     "The attacker: a server that follows the protocol and tries to read rows. It sees one update of a client and knows "
@@ -25,6 +26,7 @@ ATTACKS = {
 }
 ENOUGH = 30  # updates: fewer leave more than a tenth of them unseen
 LARGE = 20.0  # an epsilon from which on next to nothing is promised
+RATE = RowsSettings.model_fields["learning_rate"].default  # no setting of a search has another
 SHOWN = 6  # settings that are listed by name
 
 
@@ -48,8 +50,8 @@ def answer(
         lines += _do_next(board, found, found.recommended, plan, updates)
     passes = "1 pass" if exposure == 1 else f"{exposure:g} passes"
     trained = (
-        f"Measured with: {clients} clients and our MLP, trained for {passes} over the rows (--exposure); longer "
-        "training may change costs."
+        f"Measured with: {clients} clients and our MLP, trained for {passes} over the rows (--exposure) by plain SGD "
+        f"at a rate of {RATE:g}; other rates and longer training may change costs."
     )
     return [*lines, "", THREAT, trained, *_hardly_learned(board, score)]
 
