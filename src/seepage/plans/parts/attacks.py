@@ -14,6 +14,7 @@ from seepage.attacks.totals import Counting, Listing
 from seepage.attacks.vertical.cafe import Cafe
 from seepage.attacks.vertical.closed_form import ClosedForm
 from seepage.attacks.vertical.one_by_one import OneByOne
+from seepage.attacks.vertical.slopes import Slopes
 from seepage.attacks.vertical.spans import Spans
 from seepage.plans.part import Part
 
@@ -246,6 +247,15 @@ VERTICAL = (
         make=Spans,
         works_on=("vertical",),
         about="Intersects what the batches of a person span, and certifies rows; the model may train. A default.",
+        needs=_BATCHES,
+        paper="Seepage (docs/explanation/vertical-gradients.md)",
+    ),
+    Part(
+        name="slopes",
+        make=Slopes,
+        works_on=("vertical",),
+        about="Reads and proves people who fill a column of a category alone, in batches of any size, while a ReLU net "
+        "trains; then those whom they leave alone.",
         needs=_BATCHES,
         paper="Seepage (docs/explanation/vertical-gradients.md)",
     ),

@@ -1,0 +1,117 @@
+"""Rows of people who fill a column alone, in batches that span nobody, while the model trains."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from seepage._core import NotApplicable, Outcome, Streams
+from seepage.attacks.vertical.halfspaces import numbers_inside
+from seepage.attacks.vertical.relu_slopes import decoded, equations, net_of, slopes
+from seepage.attacks.vertical.slopes import Slopes
+from seepage.attacks.vertical.spans import Spans
+from seepage.data import Layout
+from seepage.defenses import Defense, GaussianNoise, Undefended
+from seepage.federation.vertical.shared import SharedLayers
+from seepage.models import Learner, scoped_randomness
+from seepage.observation import Claim, Space
+from seepage.observation.vertical import VerticalScene, VerticalUpdate
+
+NUMBERS, SIZES = 3, (40, 4, 3, 2)
+LAYOUT = Layout(NUMBERS, SIZES)
+PEOPLE, BATCH, BATCHES = 160, 60, 80
+
+
+def people(seed: int) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    shares = [torch.linspace(1, 0.02, size).exp() ** 2 for size in SIZES]
+    blocks = [
+        torch.eye(size)[torch.multinomial(share, PEOPLE, replacement=True, generator=generator)]
+        for size, share in zip(SIZES, shares, strict=True)
+    ]
+    x = torch.cat([torch.randn(PEOPLE, NUMBERS, generator=generator), *blocks], 1)
+    return x, (x[:, 0] + x[:, NUMBERS + 1] > 0.3).long()
+
+
+def world(seed: int, outputs: int = 2, activation: type[nn.Module] = nn.ReLU) -> VerticalScene:
+    width = NUMBERS + sum(SIZES)
+    with scoped_randomness(seed):
+        net = nn.Sequential(nn.Linear(width, 60), activation(), nn.Linear(60, 40), activation(), nn.Linear(40, outputs))
+    learner = Learner(net, "binary")
+    return VerticalScene(learner=learner, rows=PEOPLE, batch_size=BATCH, space=Space(layout=LAYOUT), fixed=False)
+
+
+UNDEFENDED = Undefended()
+
+
+def watched(scene: VerticalScene, x: Tensor, y: Tensor, defense: Defense = UNDEFENDED) -> list[VerticalUpdate]:
+    protocol = SharedLayers(batch_size=BATCH, rate=1e-3, adam=True)
+    return list(protocol.stream(scene.learner, x, y, BATCHES, Streams(1), defense=defense))
+
+
+def claimed(scene: VerticalScene, seen: list[VerticalUpdate], attack: Slopes | Spans) -> Claim:
+    attacker = attack.start(scene, Streams(0))
+    for update in seen:
+        attacker.see(update)
+    (claim,) = attacker.claims()
+    return claim
+
+
+@pytest.mark.parametrize(("seed", "outputs"), [(0, 2), (1, 1)])
+def test_people_alone_in_a_column_are_read_where_spans_hold_nobody_and_every_proof_is_right(
+    seed: int, outputs: int
+) -> None:
+    (x, y), scene = people(seed), world(seed, outputs)
+    seen = watched(scene, x, y)
+    assert claimed(scene, seen, Spans()).outcome is Outcome.NOT_APPLICABLE
+    attacker = Slopes().start(scene, Streams(0))
+    for update in seen:
+        attacker.see(update)
+    found = attacker.recover()
+    read = found.determined
+    assert int(read.sum()) >= 0.15 * PEOPLE
+    assert torch.equal(found.inputs[read][:, NUMBERS:], x[read][:, NUMBERS:].double())
+    assert float((found.inputs[read] - x[read]).abs().max()) < 0.02
+    assert found.labels is not None
+    assert torch.equal(found.labels[read], y[read])
+
+
+def test_noise_is_not_read_and_nothing_is_proven() -> None:
+    (x, y), scene = people(0), world(0)
+    claim = claimed(scene, watched(scene, x, y, GaussianNoise(deviation=0.01)), Slopes())
+    assert claim.outcome is Outcome.NOT_APPLICABLE
+    assert "0 of 160 rows" in claim.note
+
+
+def test_other_nets_are_told() -> None:
+    with pytest.raises(NotApplicable, match="two layers with ReLU"):
+        Slopes().start(world(0, activation=nn.GELU), Streams(0))
+
+
+def test_slopes_are_those_of_autograd_and_give_the_pattern_back() -> None:
+    (x, y), scene = people(2), world(2)
+    parameters = scene.learner.initial()
+    net = net_of(parameters, ("0", "2", "4")).stacked([])
+    rows, own = x[:5].double(), net.at(torch.zeros(5, 1, dtype=torch.long))
+    made = slopes(own, rows, y[:5].double())
+    for place in range(5):
+        gradient = scene.learner.gradient(parameters, x[place : place + 1], y[place : place + 1])
+        assert torch.allclose(made[place, 0].float(), gradient["0.bias"], atol=1e-6)
+    near = rows.clone()
+    near[:, :NUMBERS] += 0.02
+    found = decoded(own, made, made != 0, near)
+    assert float(found.missing.max()) < 1e-6
+    factors, right, _ = equations(own, made != 0, found, rows, NUMBERS)
+    assert torch.allclose(torch.einsum("pon,pn->po", factors, rows[:, :NUMBERS]), right, atol=1e-6)
+
+
+def test_numbers_end_on_the_right_side_of_every_plane() -> None:
+    generator = torch.Generator().manual_seed(0)
+    planes = torch.randn(4, 200, 3, generator=generator, dtype=torch.float64)
+    truth = torch.randn(4, 3, generator=generator, dtype=torch.float64)
+    rest = torch.randn(4, 200, generator=generator, dtype=torch.float64)
+    sides = (torch.einsum("prn,pn->pr", planes, truth) + rest).sign()
+    found = numbers_inside(planes, rest, sides, torch.zeros_like(truth))
+    assert float((found - truth).abs().median()) < 0.1  # some cells are wide
+    assert bool(((torch.einsum("prn,pn->pr", planes, found) + rest).sign() == sides).float().mean() > 0.98)
