@@ -179,7 +179,7 @@ def _spots(frame: _Frame, series: Series, number: int, colour: str) -> Iterator[
             dash = ' stroke-dasharray="2 2"' if series.published else ""
             path = f"M{frame.x(place) + aside:.1f} {frame.y(point.low):.1f}V{frame.y(point.high):.1f}"
             yield f'<path d="{path}" stroke="{colour}" opacity="0.6"{dash}/>'
-    spots = [(frame.x(place) + aside, frame.y(point.value)) for place, point in series.points.items()]
+    spots = sorted((frame.x(place) + aside, frame.y(point.value)) for place, point in series.points.items())
     if frame.panel.kind == "lines":
         yield _stroke(colour, spots, series.published)
     yield from (_mark(colour, x, y, series.published) for x, y in spots)

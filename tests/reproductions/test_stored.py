@@ -98,6 +98,12 @@ def test_parts_add_up_to_a_table_and_the_later_one_counts(tmp_path: Path) -> Non
     assert (whole.created, whole.differs) == ("2026-11-10", ("Less.",))
 
 
+def test_parts_that_come_in_any_order_stand_by_batch_size(tmp_path: Path) -> None:
+    for batch in ("32", "128", "8"):
+        file = store(part_of(batch, 0.1), tmp_path, part=True)
+    assert [cell.place["batch"] for cell in read_table(file).cells] == ["8", "32", "128"]
+
+
 def test_a_table_of_many_parts_is_read_again(tmp_path: Path) -> None:
     for batch in range(10, 70):
         file = store(part_of(str(batch), 0.1), tmp_path, part=True)

@@ -35,7 +35,7 @@ def joined(there: ReproducedTable, part: ReproducedTable) -> ReproducedTable:
     The causes of differences that are kept for a table name its date, so they are looked at again.
     """
     cells = {_key(cell): cell for table in (there, part) for cell in _with_common(table)}
-    common, apart = split_common(list(cells.values()))
+    common, apart = split_common(_ordered(list(cells.values())))
     runs = {(run.plan, repr(run.settings)): run for run in (*there.runs, *part.runs)}
     return part.model_copy(
         update={
@@ -62,6 +62,12 @@ def split_common(cells: Sequence[Comparison]) -> tuple[dict[str, str], list[Comp
 def _with_common(table: ReproducedTable) -> Iterator[Comparison]:
     for cell in table.cells:
         yield cell.model_copy(update={"place": {**table.common, **cell.place}})
+
+
+def _ordered(cells: list[Comparison]) -> list[Comparison]:
+    """By batch size, where there is one: parts may have been run in any order."""
+    sizes = [cell.place.get("batch", "") for cell in cells]
+    return sorted(cells, key=lambda cell: int(cell.place["batch"])) if all(map(str.isdecimal, sizes)) else cells
 
 
 def _key(cell: Comparison) -> tuple[object, ...]:
