@@ -58,7 +58,7 @@ class Columns:
         present = size > self.threshold
         typical = torch.where(present, size, torch.nan).nanmedian(1).values[:, None]
         early = (torch.arange(len(self.left)) < EARLY)[:, None]
-        trusted = (self.error == 0) | ((SAFE * self.error < SMALL * typical) & early)
+        trusted = early & ((self.error == 0) | (SAFE * self.error < SMALL * typical))
         self.may &= (self.members.float().T @ (~present & trusted).float()) == 0
 
     def lone(self) -> dict[int, dict[int, int]]:
