@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from seepage.advice import words
 from seepage.advice.limits import unseen
 from seepage.advice.measured import Leak, lost, pooled, worth
 from seepage.results.interval import Interval
@@ -56,3 +59,12 @@ def test_without_an_interval_of_one_there_is_none_of_both() -> None:
     both = pooled([leak(1, 0, Interval(0.1, None, None)), leak(30, 0, Interval(0.0, -0.04, 0.04))])
     assert both.gain.low is None
     assert both.gain.high is None
+
+
+def test_presence_is_of_the_updates_of_which_it_could_be_told() -> None:
+    told = leak(10, 0, Interval(0.0, -0.1, 0.1))
+    some = replace(told, presence=Interval(0.2, 0.1, 0.3))
+    assert pooled([told, told]).presence is None
+    assert pooled([some, told]).presence == some.presence
+    assert "20.0% of the categories" in words._read(some)
+    assert "categories" not in words._read(told)

@@ -154,7 +154,7 @@ def pooled(leaks: Sequence[Leak]) -> Leak:
 
 
 def _presence(leaks: Sequence[Leak]) -> Interval | None:
-    """Of all updates together; None as soon as it could be told in none of a stage's."""
+    """Of all updates of stages in which it could be told; None where it could in none."""
     known = [(each.presence, each.trials) for each in leaks if each.presence is not None]
     trials = sum(many for _, many in known)
     return _together([value for value, _ in known], [many / trials for _, many in known]) if trials else None

@@ -64,7 +64,7 @@ class PlanResult:
         return [
             cell
             for cell in self.summary.cells
-            if not self.shows or all(self.behind(cell).get(name) in texts for name, texts in self.shows.items())
+            if all(self.behind(cell).get(name) in texts for name, texts in self.shows.items())
         ]
 
     @property

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from seepage._core import NotApplicable, Outcome, Streams
 from seepage.attacks.vertical.halfspaces import numbers_inside
-from seepage.attacks.vertical.relu_slopes import decoded, equations, net_of, slopes
+from seepage.attacks.vertical.relu_slopes import decoded, equations, net_of, slopes, stacked
 from seepage.attacks.vertical.slopes import Slopes
 from seepage.attacks.vertical.spans import Spans
 from seepage.data import Layout
@@ -92,7 +92,7 @@ def test_other_nets_are_told() -> None:
 def test_slopes_are_those_of_autograd_and_give_the_pattern_back() -> None:
     (x, y), scene = people(2), world(2)
     parameters = scene.learner.initial()
-    net = net_of(parameters, ("0", "2", "4")).stacked([])
+    net = stacked([net_of(parameters, ("0", "2", "4"))])
     rows, own = x[:5].double(), net.at(torch.zeros(5, 1, dtype=torch.long))
     made = slopes(own, rows, y[:5].double())
     for place in range(5):

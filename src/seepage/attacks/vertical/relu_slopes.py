@@ -8,6 +8,7 @@ sign of :math:`a`; and, because the logit is linear in the row once both pattern
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -36,10 +37,6 @@ class Net:
         """At these moments, in double precision."""
         return Net(*(each[places].double() for each in vars(self).values()))
 
-    def stacked(self, others: list[Net]) -> Net:
-        """Several moments as one, with a new first dimension."""
-        return Net(*(torch.stack([getattr(each, name) for each in [self, *others]]) for name in vars(self)))
-
 
 def layers_of(learner: Learner) -> tuple[str, str, str] | None:
     """The names of the three linear layers; None for another net than linear, ReLU, linear, ReLU, linear."""
@@ -56,6 +53,11 @@ def net_of(parameters: Parameters, layers: tuple[str, str, str]) -> Net:
     first, second, last = ((parameters[f"{name}.weight"], parameters[f"{name}.bias"]) for name in layers)
     v, b = (each[1] - each[0] if len(each) == 2 else each[0] for each in last)
     return Net(*first, *second, v, b)
+
+
+def stacked(every: Sequence[Net]) -> Net:
+    """Several moments as one, with a new first dimension."""
+    return Net(*(torch.stack(same) for same in zip(*(vars(each).values() for each in every), strict=True)))
 
 
 def slopes(net: Net, rows: Tensor, labels: Tensor) -> Tensor:

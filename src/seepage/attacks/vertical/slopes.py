@@ -18,7 +18,7 @@ from torch import Tensor
 from seepage._core import NotApplicable, Progress, Streams, silent
 from seepage.attacks.vertical.halfspaces import categories_inside, numbers_inside
 from seepage.attacks.vertical.lone import CLEAR, Columns
-from seepage.attacks.vertical.relu_slopes import Net, decoded, equations, layers_of, net_of, slopes
+from seepage.attacks.vertical.relu_slopes import Net, decoded, equations, layers_of, net_of, slopes, stacked
 from seepage.observation import Claim
 from seepage.observation.vertical import Recovery, VerticalScene, VerticalUpdate
 
@@ -104,7 +104,7 @@ class SlopeReader:
             for place, (rows, _, _) in enumerate(self._kept):
                 members[place, rows] = True
             columns = Columns(torch.stack([each[:, layout.numeric :].double() for _, each, _ in self._kept]), members)
-            search = Search(self._settings, self._scene, columns, _stacked([net for _, _, net in self._kept]))
+            search = Search(self._settings, self._scene, columns, stacked([net for _, _, net in self._kept]))
             while found := search.turn(self._progress):
                 for person, row, label in found:
                     inputs[person], labels[person] = row, label
@@ -136,7 +136,7 @@ class Search:
 
     def _read(self, people: list[int], lone: dict[int, dict[int, int]]) -> list[tuple[int, Tensor, int, float]]:
         """Rows of some people, from columns that are certainly theirs, and then from others that these rows explain."""
-        seen = self._seen([dict(list(lone[person].items())[:FIRST]) for person in people], FIRST)
+        seen = certain = self._seen([dict(list(lone[person].items())[:FIRST]) for person in people], FIRST)
         usual = self._usual(people, lone)
         rows = self._inside(seen, usual, self._steps)
         rows, labels, _, _ = self._numbers(seen, rows)
@@ -149,7 +149,8 @@ class Search:
                 rows = self._inside(seen, usual, self._steps)
             rows, labels, deviation, missed = self._numbers(seen, rows)
         fits = torch.where(seen.there, missed, math.inf).sort(1).values[:, SEVERAL - 1]
-        proven = (fits < FITS) & (deviation.amax(1) < SURE if self._layout.numeric else True)
+        own = torch.where(certain.there, certain.missed(rows, labels), math.inf).amin(1)  # nobody else can fill these
+        proven = (fits < FITS) & (own < FITS) & (deviation.amax(1) < SURE if self._layout.numeric else True)
         return [
             (people[place], rows[place], int(labels[place]), float(fits[place]))
             for place in proven.nonzero()[:, 0].tolist()
@@ -215,9 +216,7 @@ class Search:
             inverse = torch.linalg.inv(known)
             step = torch.einsum("pnm,pom,po,po->pn", inverse, factors, weight, off)
             rows = torch.cat([rows[:, :numeric] + step, rows[:, numeric:]], 1)
-        made = slopes(seen.net, rows, labels.double())
-        missed = (made - seen.slopes).norm(dim=2) / seen.slopes.norm(dim=2).clamp(min=1e-300)
-        return rows, labels, inverse.diagonal(dim1=1, dim2=2).clamp(min=0).sqrt(), missed
+        return rows, labels, inverse.diagonal(dim1=1, dim2=2).clamp(min=0).sqrt(), seen.missed(rows, labels)
 
     def _explained(self, person: int, row: Tensor, label: Tensor, least: float) -> dict[int, int]:
         """Columns of a person's categories, one of each batch, like this row's slopes; the most alike first."""
@@ -263,6 +262,7 @@ class Seen:
         """(people, columns, neurons) 1 for active, -1 for at rest, 0 where there is no column."""
         return (2.0 * self.active - 1) * self.there[..., None]
 
-
-def _stacked(every: list[Net]) -> Net:
-    return every[0].stacked(every[1:])
+    def missed(self, rows: Tensor, labels: Tensor) -> Tensor:
+        """(people, columns) the share of the slopes that rows with these labels do not give."""
+        made, size = slopes(self.net, rows, labels.double()), self.slopes.square().sum(2).clamp(min=1e-300)
+        return ((made - self.slopes).square().sum(2) / size).sqrt()
