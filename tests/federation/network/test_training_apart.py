@@ -51,12 +51,12 @@ def test_parties_apart_train_what_one_process_trains(tmp_path: Path, design: str
     )
     expected = together.fit(split["train"], split["validation"])
     assert [epoch.loss for epoch in party.history.epochs] == pytest.approx(
-        [epoch.loss for epoch in expected.epochs], rel=1e-6
+        [epoch.loss for epoch in expected.epochs], rel=1e-5
     )
     for guest in together.guests[1:]:
         own = load_file(tmp_path / f"{guest.name}-run" / "model" / "weights.safetensors")
         for name, value in guest.learning.modules.state_dict().items():
-            torch.testing.assert_close(own[name], value, rtol=1e-6, atol=1e-6)
+            torch.testing.assert_close(own[name], value, rtol=1e-4, atol=1e-5)  # a lost message moves them by 1e-2
     sent = {kind: size for (_, training, _, _, kind), size in model.host.traffic.bytes.items() if training}
     assert sent
 
