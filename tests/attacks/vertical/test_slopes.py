@@ -1,4 +1,4 @@
-"""Rows of people who fill a column alone, in batches that span nobody, while the model trains."""
+"""Rows of people who show in columns that few of a batch fill, in batches that span nobody, while the model trains."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import torch
 from torch import Tensor, nn
 
 from seepage._core import NotApplicable, Outcome, Streams
+from seepage.attacks.vertical.columns import Columns
 from seepage.attacks.vertical.halfspaces import numbers_inside
-from seepage.attacks.vertical.relu_slopes import decoded, equations, net_of, slopes, stacked
+from seepage.attacks.vertical.relu_slopes import Net, decoded, net_of, passes, stacked
+from seepage.attacks.vertical.sightings import sightings
 from seepage.attacks.vertical.slopes import Slopes
 from seepage.attacks.vertical.spans import Spans
+from seepage.attacks.vertical.traces import held, solved, traces
 from seepage.data import Layout
 from seepage.defenses import Defense, GaussianNoise, Undefended
 from seepage.federation.vertical.shared import SharedLayers
@@ -59,9 +62,7 @@ def claimed(scene: VerticalScene, seen: list[VerticalUpdate], attack: Slopes | S
 
 
 @pytest.mark.parametrize(("seed", "outputs"), [(0, 2), (1, 1)])
-def test_people_alone_in_a_column_are_read_where_spans_hold_nobody_and_every_proof_is_right(
-    seed: int, outputs: int
-) -> None:
+def test_people_are_read_where_spans_hold_nobody_and_every_proof_is_right(seed: int, outputs: int) -> None:
     (x, y), scene = people(seed), world(seed, outputs)
     seen = watched(scene, x, y)
     assert claimed(scene, seen, Spans()).outcome is Outcome.NOT_APPLICABLE
@@ -70,7 +71,7 @@ def test_people_alone_in_a_column_are_read_where_spans_hold_nobody_and_every_pro
         attacker.see(update)
     found = attacker.recover()
     read = found.determined
-    assert int(read.sum()) >= 0.15 * PEOPLE
+    assert int(read.sum()) >= 0.9 * PEOPLE
     assert torch.equal(found.inputs[read][:, NUMBERS:], x[read][:, NUMBERS:].double())
     assert float((found.inputs[read] - x[read]).abs().max()) < 0.02
     assert found.labels is not None
@@ -89,21 +90,78 @@ def test_other_nets_are_told() -> None:
         Slopes().start(world(0, activation=nn.GELU), Streams(0))
 
 
-def test_slopes_are_those_of_autograd_and_give_the_pattern_back() -> None:
+def test_copies_and_near_copies_are_never_taken_for_one_another() -> None:
+    """Twins share all columns; who shares batches with both could be taken for either."""
+    (x, y), scene = people(4), world(4)
+    x[80:120], y[80:120] = x[:40], y[:40]
+    x[120:150, 1:], y[120:150] = x[:30, 1:], y[:30]
+    x[120:150, 0] = x[:30, 0] + 0.01
+    attacker = Slopes().start(scene, Streams(0))
+    for update in watched(scene, x, y):
+        attacker.see(update)
+    found = attacker.recover()
+    read = found.determined
+    assert int(read.sum()) >= 20  # copies fill columns together
+    assert torch.equal(found.inputs[read][:, NUMBERS:], x[read][:, NUMBERS:].double())
+    assert float((found.inputs[read] - x[read]).abs().max()) < 0.02
+
+
+def test_paths_are_the_slopes_of_autograd_and_give_the_pattern_back() -> None:
     (x, y), scene = people(2), world(2)
     parameters = scene.learner.initial()
-    net = stacked([net_of(parameters, ("0", "2", "4"))])
-    rows, own = x[:5].double(), net.at(torch.zeros(5, 1, dtype=torch.long))
-    made = slopes(own, rows, y[:5].double())
+    net = stacked([net_of(parameters, ("0", "2", "4"))]).double()
+    rows, own = x[:5].double(), net.at(torch.zeros(5, dtype=torch.long))
+    logits, paths, sides = (each[0] for each in passes(net, rows[None]))
+    made = paths * (logits.sigmoid() - y[:5])[:, None]
     for place in range(5):
         gradient = scene.learner.gradient(parameters, x[place : place + 1], y[place : place + 1])
-        assert torch.allclose(made[place, 0].float(), gradient["0.bias"], atol=1e-6)
+        assert torch.allclose(made[place].float(), gradient["0.bias"], atol=1e-6)
     near = rows.clone()
     near[:, :NUMBERS] += 0.02
     found = decoded(own, made, made != 0, near)
     assert float(found.missing.max()) < 1e-6
-    factors, right, _ = equations(own, made != 0, found, rows, NUMBERS)
-    assert torch.allclose(torch.einsum("pon,pn->po", factors, rows[:, :NUMBERS]), right, atol=1e-6)
+    assert torch.equal(found.pattern, sides[:, 60:] > 0)
+    assert torch.allclose(found.error, logits.sigmoid() - y[:5], atol=1e-9)
+
+
+def columns_of(scene: VerticalScene, seen: list[VerticalUpdate]) -> tuple[Columns, Net]:
+    members = torch.zeros(len(seen), PEOPLE, dtype=torch.bool)
+    for place, update in enumerate(seen):
+        members[place, update.rows] = True
+    left = torch.stack([BATCH * update.gradient["0.weight"][:, NUMBERS:].T.double() for update in seen])
+    net = stacked([net_of(update.parameters, ("0", "2", "4")) for update in seen]).double()
+    return Columns(left, members, SIZES), net
+
+
+def test_a_column_says_whether_one_person_fills_it() -> None:
+    (x, y), scene = people(3), world(3)
+    columns, net = columns_of(scene, watched(scene, x, y))
+    fill = columns.members.float() @ x[:, NUMBERS:]
+    found = sightings(columns, net, LAYOUT, BATCHES)
+    assert len(found) > 50
+    assert bool((fill[found.batches, found.categories] == 1).all())
+    own = (columns.members[found.batches] & (x[:, NUMBERS:].T[found.categories] > 0)).float().argmax(1)
+    assert torch.equal((found.error < 0).long(), y[own])
+    lost = (x[own][:, NUMBERS:] > 0) & ~found.allowed
+    assert float(lost.any(1).double().mean()) < 0.02
+
+
+def test_a_rough_row_shows_where_its_person_is_and_its_scales_tell_the_numbers() -> None:
+    (x, y), scene = people(5), world(5)
+    columns, net = columns_of(scene, watched(scene, x, y))
+    some = torch.arange(20)
+    rows = x[some].double()
+    rows[:, :NUMBERS] += 0.01 * torch.randn(20, NUMBERS, generator=torch.Generator().manual_seed(0))
+    seen = traces(columns, net, rows, torch.ones(BATCHES, 20, dtype=torch.bool))
+    there = columns.members[seen.batches, seen.rows]
+    assert float(there.double().mean()) > 0.9
+    mine = seen.at(there)
+    enough = mine.count(20) >= NUMBERS + 3
+    assert int(enough.sum()) >= 5
+    found = solved(rows, mine, NUMBERS, 1.0)
+    assert torch.equal(found.labels[enough], y[some][enough])
+    assert float((found.rows - x[some])[enough].abs().amax(1).median()) < 1e-3
+    assert float((held(net, found, mine, NUMBERS) - x[some])[enough].abs().amax(1).median()) < 1e-3
 
 
 def test_numbers_end_on_the_right_side_of_every_plane() -> None:

@@ -3,7 +3,7 @@ r"""The slopes of a perceptron with two layers of ReLU, and what they say of the
 With patterns :math:`D_1, D_2` of active neurons, the logit's weights :math:`v` and the error :math:`a = p - y`, one
 person's slopes at the first layer are :math:`\delta = a\, D_1 W_2^\top D_2 v`. So they tell :math:`D_1` by their zeros;
 :math:`D_2` and :math:`a` by toggling the pattern that a roughly known row predicts, until it fits; the label by the
-sign of :math:`a`; and, because the logit is linear in the row once both patterns are known, one linear equation for it.
+sign of :math:`a`; and one linear equation for the row, since the logit is linear in it where no neuron changes sides.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FLOAT = 3e-6  # relative error of slopes in float32 sums
 
 @dataclass(frozen=True, eq=False)
 class Net:
-    """Weights at several moments, (..., outputs, inputs); ``v`` and ``b`` give the logit of the second class."""
+    """Weights at several moments, (moments, outputs, inputs); ``v`` and ``b`` give the logit of the second class."""
 
     w1: Tensor
     c1: Tensor
@@ -34,8 +34,12 @@ class Net:
     b: Tensor
 
     def at(self, places: Tensor) -> Net:
-        """At these moments, in double precision."""
-        return Net(*(each[places].double() for each in vars(self).values()))
+        """At these moments."""
+        return Net(*(each[places] for each in vars(self).values()))
+
+    def double(self) -> Net:
+        """In double precision."""
+        return Net(*(each.double() for each in vars(self).values()))
 
 
 def layers_of(learner: Learner) -> tuple[str, str, str] | None:
@@ -60,18 +64,26 @@ def stacked(every: Sequence[Net]) -> Net:
     return Net(*(torch.stack(same) for same in zip(*(vars(each).values() for each in every), strict=True)))
 
 
-def slopes(net: Net, rows: Tensor, labels: Tensor) -> Tensor:
-    """(people, moments, neurons) of (people, inputs) rows with labels 0 or 1."""
-    z1 = torch.einsum("pokd,pd->pok", net.w1, rows) + net.c1
-    z2 = torch.einsum("pomk,pok->pom", net.w2, z1.relu()) + net.c2
-    error = torch.sigmoid((net.v * z2.relu()).sum(2) + net.b) - labels[:, None]
-    return torch.einsum("pom,pomk->pok", error[..., None] * net.v * (z2 > 0), net.w2) * (z1 > 0)
+def passes(net: Net, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """What rows (moments, rows, inputs) do in a net.
+
+    Where no neuron changes sides the logit is linear in the row, and the path is its derivative before the first layer.
+
+    Returns:
+        (moments, rows) logits, (moments, rows, neurons) paths, which are the slopes of an error of 1, and (moments,
+        rows, neurons) sides of both layers' planes: 1 for active, -1 for at rest.
+    """
+    z1 = torch.bmm(rows, net.w1.transpose(1, 2)) + net.c1[:, None]
+    z2 = torch.bmm(z1.relu(), net.w2.transpose(1, 2)) + net.c2[:, None]
+    logits = torch.bmm(z2.relu(), net.v[:, :, None])[:, :, 0] + net.b[:, None]
+    paths = torch.bmm((z2 > 0) * net.v[:, None], net.w2) * (z1 > 0)
+    return logits, paths, torch.where(torch.cat([z1, z2], 2) > 0, 1.0, -1.0).to(torch.int8)
 
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
-    """The second layer's pattern behind slopes (people, moments, neurons), the error of the output (people, moments),
-    and the share of the slopes that they miss."""
+    """The second layer's pattern behind slopes (columns, neurons), the error of the output (columns,), and the share of
+    the slopes that they miss."""
 
     pattern: Tensor
     error: Tensor
@@ -79,42 +91,36 @@ class Decoded:
 
 
 def decoded(net: Net, seen: Tensor, active: Tensor, rows: Tensor) -> Decoded:
-    """Toggle the second layer's pattern that rows predict, one neuron after the other, until it gives the slopes."""
-    z1 = (torch.einsum("pokd,pd->pok", net.w1, rows) + net.c1) * active  # this pattern is seen
-    pattern = torch.einsum("pomk,pok->pom", net.w2, z1) + net.c2 > 0
-    paths = net.w2 * active[:, :, None, :] * net.v[..., None]  # what each neuron adds, if it is active
+    """Toggle the second layer's pattern that rows predict, one neuron after the other, until it gives the slopes.
+
+    Args:
+        net: the weights of each column's moment.
+        seen: (columns, neurons) slopes; ``active`` says which are not zero.
+        rows: (columns, inputs) roughly.
+    """
+    z1 = (torch.einsum("nkd,nd->nk", net.w1, rows) + net.c1) * active  # this pattern is seen
+    pattern = torch.einsum("nmk,nk->nm", net.w2, z1) + net.c2 > 0
+    paths = net.w2 * active[:, None] * net.v[..., None]  # what each neuron adds, if it is active
     seen = seen * active
-    size = seen.square().sum(2).clamp(min=1e-300)
-    along, own = torch.einsum("pomk,pok->pom", paths, seen), paths.square().sum(3)
-    made = torch.einsum("pomk,pom->pok", paths, pattern.double())
+    size = seen.square().sum(1).clamp(min=1e-300)
+    among = torch.bmm(paths, paths.transpose(1, 2))
+    along, own = torch.einsum("nmk,nk->nm", paths, seen), among.diagonal(dim1=1, dim2=2)
+    chosen = pattern.to(seen.dtype)
+    across = torch.einsum("nml,nl->nm", among, chosen)  # of every neuron's path, with all that are active
+    fit, norm = (along * chosen).sum(1), (across * chosen).sum(1)
     for _ in range(TOGGLES):
-        fit, norm = (seen * made).sum(2), made.square().sum(2).clamp(min=1e-300)
-        missing = 1 - fit.square() / (norm * size)
-        sign = 1 - 2 * pattern.double()
-        norms = norm[..., None] + 2 * sign * torch.einsum("pomk,pok->pom", paths, made) + own
-        after = 1 - (fit[..., None] + sign * along).square() / (norms.clamp(min=1e-300) * size[..., None])
-        best = after.min(2)
-        useful = (best.values < BETTER * missing) & (missing > FLOAT**2)
+        missing = 1 - fit.square() / (norm.clamp(min=1e-300) * size)
+        sign = 1 - 2 * pattern.to(seen.dtype)
+        fits, norms = fit[:, None] + sign * along, norm[:, None] + 2 * sign * across + own
+        after = (1 - fits.square() / (norms.clamp(min=1e-300) * size[:, None])).min(1)
+        useful = (after.values < BETTER * missing) & (missing > FLOAT**2)
         if not bool(useful.any()):
             break
-        chosen = torch.nn.functional.one_hot(best.indices, pattern.shape[2]).bool() & useful[..., None]
-        made = made + torch.einsum("pomk,pom->pok", paths, chosen * sign)
-        pattern = pattern ^ chosen
-    fit, norm = (seen * made).sum(2), made.square().sum(2).clamp(min=1e-300)
-    return Decoded(pattern, fit / norm, (1 - fit.square() / (norm * size)).clamp(min=0).sqrt())
-
-
-def equations(net: Net, active: Tensor, found: Decoded, rows: Tensor, numbers: int) -> tuple[Tensor, Tensor, Tensor]:
-    """One linear equation for the numbers of a row whose categories are known, from every moment.
-
-    Returns:
-        (people, moments, numbers) coefficients, (people, moments) right sides, and their precision (one over variance).
-    """
-    through = torch.einsum("pom,pomk->pok", net.v * found.pattern, net.w2) * active
-    categories = torch.cat([torch.zeros_like(rows[:, :numbers]), rows[:, numbers:]], 1)
-    rest = torch.einsum("pok,pok->po", through, torch.einsum("pokd,pd->pok", net.w1, categories) + net.c1)
-    rest = rest + (net.v * found.pattern * net.c2).sum(2) + net.b
-    share = torch.where(found.error < 0, 1 + found.error, found.error).clamp(1e-12, 1 - 1e-12)  # of the second class
-    logit = share.log() - (1 - share).log()
-    deviation = FLOAT / torch.minimum(share, 1 - share) + FLOAT
-    return torch.einsum("pok,pokn->pon", through, net.w1[..., :numbers]), logit - rest, deviation**-2
+        best = after.indices[:, None]
+        step = sign.gather(1, best) * useful[:, None]
+        fit = torch.where(useful, fits.gather(1, best)[:, 0], fit)
+        norm = torch.where(useful, norms.gather(1, best)[:, 0], norm)
+        across = across + step * among.gather(1, best[:, :, None].expand(-1, -1, among.shape[2]))[:, 0]
+        pattern = pattern.scatter(1, best, pattern.gather(1, best) ^ useful[:, None])
+    missing = (1 - fit.square() / (norm.clamp(min=1e-300) * size)).clamp(min=0).sqrt()
+    return Decoded(pattern, fit / norm.clamp(min=1e-300), missing)

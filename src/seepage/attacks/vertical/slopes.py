@@ -1,10 +1,11 @@
-r"""Vertical learning in large batches, while the model trains: read the people who fill a column alone.
+r"""Vertical learning in large batches, while the model trains: read people from columns that few of a batch fill.
 
 A batch with more rows than a row has independent inputs spans nobody's row (``spans.py``). But its gradient's column of
-a category is the sum of the slopes of those who have it, and some column of some batch is one person's alone
-(``lone.py``). Slopes of a ReLU net say on which side of every neuron's plane the row lies, which finds its categories
-(``halfspaces.py``), and each gives a linear equation for its numbers (``relu_slopes.py``). A row that gives the slopes
-of several columns exactly is proven; it is taken away from all of its batches, and leaves others alone there.
+a category is the sum of the slopes of those who have it, and some are one person's alone, which slopes say themselves
+(``sightings.py``). Such a column tells on which side of two hundred planes the row lies, which finds its categories.
+The row then tells its slopes in every other batch up to a scale: where the person shows there says who it is, and each
+scale is a linear equation for the numbers (``traces.py``). A row that is read is taken away from all of its batches,
+which leaves others in columns with fewer people.
 """
 
 from __future__ import annotations
@@ -16,31 +17,34 @@ import torch
 from torch import Tensor
 
 from seepage._core import NotApplicable, Progress, Streams, silent
-from seepage.attacks.vertical.halfspaces import categories_inside, numbers_inside
-from seepage.attacks.vertical.lone import CLEAR, Columns
-from seepage.attacks.vertical.relu_slopes import Net, decoded, equations, layers_of, net_of, slopes, stacked
+from seepage.attacks.vertical.columns import Columns
+from seepage.attacks.vertical.relu_slopes import Net, layers_of, net_of, stacked
+from seepage.attacks.vertical.sightings import Sightings, rows_of, sightings
+from seepage.attacks.vertical.traces import ROUGH, SURE, Solved, Traces, held, solved, traces
 from seepage.observation import Claim
 from seepage.observation.vertical import Recovery, VerticalScene, VerticalUpdate
 
 DRAWN = Streams(0)  # nothing is drawn
-AT_ONCE = 64  # people whose rows are looked for together
-FIRST, MOST = 4, 24  # columns of a person: that are certain, and that are looked at
-FITTED = 6  # of them, for categories
-FITS = 1e-4  # share of slopes that a row may miss
-DECODED = 1e-3  # the same of slopes that are written by a pattern and a scale
-SEVERAL = 2  # columns that a row must fit
-SURE = 5e-3  # deviation of every number of a proven row, in inputs
-ROUGH = 0.03  # how far numbers inside half-spaces are off
-ACTIVE = 1e-5  # of the largest slope: below it a neuron is at rest
+AT_ONCE = 400  # rows that are looked for in a turn
+TOGETHER = 2  # sightings of one person that is known that find a row together
+OFTEN = 2  # sightings of a person that are tried in a turn
+HORIZON = (150, 300, 500)  # batches of the first turns: who is read from these need not be looked for in others
+FEW = 3  # batches in which a row must show to be a person's
+MORE = 3  # equations beyond those that numbers need
+CLOSE = 1e-3  # share of a slope's scale that a proven row may miss
+TINY = 3e-7  # of a probability: float32's own
+FIT = 0.7  # share of the batches in which a row shows where its scale must fit
+KNOWN = 1e-5  # share of the slopes of a proven row that may be wrong
 
 
 @dataclass(frozen=True, kw_only=True)
 class Slopes:
-    """Recover the people who fill a column of a category alone, and those who do so when others are read.
+    """Recover people from columns of a category that few of a batch fill, and others when these are taken away.
 
     Guarantees:
-        A row is *certified* if it gives the slopes of two columns of different batches to 1e-4, one of which can be
-        nobody else's, and if these determine each of its numbers to a two-hundredth of a deviation.
+        A row is *certified* if its slopes show in columns of at least three batches more than it has numbers, each time
+        in four neurons or more and at the scale that the row itself has there, to a thousandth; if these determine each
+        of its numbers to a two-hundredth of a deviation; and if no other person was in as many of these batches.
 
     Args:
         steps: of the descent that finds categories.
@@ -51,10 +55,10 @@ class Slopes:
 
     Example:
         >>> Slopes().steps
-        100
+        40
     """
 
-    steps: int = 100
+    steps: int = 40
     memory: int = 1 << 30
 
     def start(self, scene: VerticalScene, streams: Streams = DRAWN, *, progress: Progress = silent) -> SlopeReader:
@@ -95,7 +99,7 @@ class SlopeReader:
         return [claim] if claim.rows is None else [replace(claim, certified=recovery.determined.numpy())]
 
     def recover(self) -> Recovery:
-        """Read, take away, and read again, until nobody is left alone."""
+        """Read, take away, and read again, until nobody new is found."""
         layout, people = self._scene.space.layout, self._scene.rows
         inputs = torch.full((people, layout.width), torch.nan, dtype=torch.float64)
         labels = torch.full((people,), -1, dtype=torch.long)
@@ -103,166 +107,178 @@ class SlopeReader:
             members = torch.zeros(len(self._kept), people, dtype=torch.bool)
             for place, (rows, _, _) in enumerate(self._kept):
                 members[place, rows] = True
-            columns = Columns(torch.stack([each[:, layout.numeric :].double() for _, each, _ in self._kept]), members)
-            search = Search(self._settings, self._scene, columns, stacked([net for _, _, net in self._kept]))
-            while found := search.turn(self._progress):
-                for person, row, label in found:
+            left = torch.stack([each[:, layout.numeric :].T.double() for _, each, _ in self._kept])
+            columns = Columns(left, members, layout.sizes)
+            search = Search(self._settings, self._scene, columns, stacked([net for _, _, net in self._kept]).double())
+            while not search.done:
+                for person, row, label in search.turn(self._progress):
                     inputs[person], labels[person] = row, label
         told = torch.isfinite(inputs).all(1)
         note = (
-            f"{int(told.sum())} of {people} rows are read and certified by {self.seen} batches: their people fill a "
-            "column of a category alone, or do so after others were taken away."
+            f"{int(told.sum())} of {people} rows are read and certified by {self.seen} batches: their slopes show in "
+            "columns of a category that few of a batch fill."
         )
         return Recovery(inputs, told, (), math.nan, note, labels=labels)
 
 
 class Search:
-    """One turn after the other: whoever is alone in a column is looked for, proven, and taken away."""
+    """One turn after the other: rows are found, told whose they are, proven, and taken away."""
 
     def __init__(self, settings: Slopes, scene: VerticalScene, columns: Columns, net: Net) -> None:
         self._steps, self._layout, self._columns, self._net = settings.steps, scene.space.layout, columns, net
+        self._seen: Sightings | None = None
+        self._tried = torch.zeros(0, dtype=torch.bool)
+        self._waiting: dict[int, Tensor] = {}  # rows by person that show, and are not proven yet
+        self._turns = self._gained = 0
+        self.done = False
 
     def turn(self, progress: Progress = silent) -> list[tuple[int, Tensor, int]]:
         """Rows that are proven now: person, row and label."""
+        batches = len(self._columns.left)
+        until = min([*HORIZON[self._turns : self._turns + 1], batches])
+        self._turns += 1
+        progress("people who show in columns", int((~self._columns.open).sum()), len(self._columns.open))
         self._columns.narrow()
-        lone = self._columns.lone()
-        people, found = sorted(lone), list[tuple[int, Tensor, int, float]]()
-        for begin in range(0, len(people), AT_ONCE):
-            progress("people alone in a column", begin, len(people))
-            found += self._read(people[begin : begin + AT_ONCE], lone)
-        for person, row, label, missed in found:
-            self._take_away(person, row, label, missed)
-        return [(person, row, label) for person, row, label, _ in found]
+        self._look(until)
+        proven = self._proven(*self._whose(*self._rows()))
+        self._gained += len(proven)
+        if not proven and until == batches and self._tried.all():
+            self.done = not self._gained  # what was tried in vain may be read now that others are gone
+            self._tried[:], self._gained = False, 0
+        return proven
 
-    def _read(self, people: list[int], lone: dict[int, dict[int, int]]) -> list[tuple[int, Tensor, int, float]]:
-        """Rows of some people, from columns that are certainly theirs, and then from others that these rows explain."""
-        seen = certain = self._seen([dict(list(lone[person].items())[:FIRST]) for person in people], FIRST)
-        usual = self._usual(people, lone)
-        rows = self._inside(seen, usual, self._steps)
-        rows, labels, _, _ = self._numbers(seen, rows)
-        for least, again in ((0.9, True), (0.99, False)):
-            seen = self._seen([self._explained(*each, least) for each in zip(people, rows, labels, strict=True)], MOST)
-            good = decoded(seen.net, seen.slopes, seen.active, rows).missing < DECODED
-            enough = ((good & seen.there).sum(1) >= SEVERAL)[:, None]
-            seen = replace(seen, there=torch.where(enough, good & seen.there, seen.there))
-            if again:
-                rows = self._inside(seen, usual, self._steps)
-            rows, labels, deviation, missed = self._numbers(seen, rows)
-        fits = torch.where(seen.there, missed, math.inf).sort(1).values[:, SEVERAL - 1]
-        own = torch.where(certain.there, certain.missed(rows, labels), math.inf).amin(1)  # nobody else can fill these
-        proven = (fits < FITS) & (own < FITS) & (deviation.amax(1) < SURE if self._layout.numeric else True)
-        return [
-            (people[place], rows[place], int(labels[place]), float(fits[place]))
-            for place in proven.nonzero()[:, 0].tolist()
+    def _look(self, until: int) -> None:
+        """Add what is seen now; leave out columns from which somebody was taken."""
+        new = sightings(self._columns, self._net, self._layout, until)
+        if self._seen is not None:
+            stands = self._seen.stand(self._columns)
+            new, self._tried = self._seen.at(stands).and_those(new), self._tried[stands]
+        self._seen = new
+        self._tried = torch.cat([self._tried, torch.zeros(len(new) - len(self._tried), dtype=torch.bool)])
+
+    def _rows(self) -> tuple[Tensor, Tensor]:
+        """Rows of some sightings that were not tried yet, and the people (rows, people) who each can be."""
+        assert self._seen is not None
+        people = len(self._columns.open)
+        who = self._columns.candidates(self._seen.allowed) & self._columns.members[self._seen.batches]
+        groups = self._groups(who)
+        if not groups:
+            return torch.zeros(0, self._layout.width, dtype=torch.float64), torch.zeros(0, people, dtype=torch.bool)
+        table = torch.full((len(groups), TOGETHER), -1)
+        for place, group in enumerate(groups):
+            table[place, : len(group)] = torch.tensor(group)
+        there, who = table >= 0, who[table[:, 0]]
+        may = who.float() @ self._columns.may.float() > 0
+        found = [
+            rows_of(
+                self._seen.at(table[part].clamp(min=0).flatten()),
+                there[part],
+                may[part],
+                self._columns,
+                self._net,
+                self._layout,
+                self._steps,
+            )
+            for part in torch.split(torch.arange(len(groups)), 128)
         ]
+        return torch.cat(found), who
 
-    def _usual(self, people: list[int], lone: dict[int, dict[int, int]]) -> Tensor:
-        """(people, categories) logarithms of how usual they are; -inf for what a person cannot have."""
-        may = self._columns.may[people].clone()
-        ends = torch.tensor(self._layout.sizes).cumsum(0)
-        for place, person in enumerate(people):
-            for category in set(lone[person].values()):
-                block = int((ends <= category).sum())
-                may[place, int(ends[block]) - self._layout.sizes[block] : int(ends[block])] = False
-                may[place, category] = True
-        return torch.where(may, self._columns.usual.clamp(min=1e-4).log(), -math.inf).float()
+    def _groups(self, who: Tensor) -> list[list[int]]:
+        """Sightings that are tried now: together if they can be one person's only, else one by one; surest first."""
+        assert self._seen is not None
+        count = who.sum(1)
+        order = torch.argsort(count + self._seen.batches / len(self._columns.left), stable=True).tolist()
+        certain, single = dict[int, list[int]](), list[list[int]]()
+        times = torch.zeros(len(self._columns.open))
+        for place in order:
+            if not count[place] or self._tried[place] or len(certain) + len(single) >= AT_ONCE:
+                continue
+            people = who[place].nonzero()[:, 0]
+            if len(people) == 1:
+                group = certain.setdefault(int(people[0]), [])
+                if len(group) < TOGETHER:
+                    group.append(place)
+                    self._tried[place] = True
+            elif bool((times[people] < OFTEN).any()):
+                times[people] += 1
+                single.append([place])
+                self._tried[place] = True
+        return [*certain.values(), *single]
 
-    def _seen(self, columns: list[dict[int, int]], most: int) -> Seen:
-        """The slopes in columns, with the weights of their batches."""
-        batches = torch.zeros(len(columns), most, dtype=torch.long)
-        categories, there = torch.zeros_like(batches), torch.zeros_like(batches, dtype=torch.bool)
-        for place, each in enumerate(columns):
-            chosen = list(each.items())[:most]
-            batches[place, : len(chosen)] = torch.tensor([batch for batch, _ in chosen])
-            categories[place, : len(chosen)] = torch.tensor([category for _, category in chosen])
-            there[place, : len(chosen)] = True
-        found = self._columns.left[batches, :, categories]
-        rest = torch.maximum(self._columns.threshold[batches, categories], ACTIVE * found.abs().amax(2))
-        return Seen(self._net.at(batches), found, found.abs() > rest[..., None], there)
+    def _whose(self, rows: Tensor, who: Tensor) -> tuple[Tensor, Tensor]:
+        """People and their rows: of those who a row can be, the one in whose batches it shows most often."""
+        members = self._columns.members.float()
+        seen = traces(self._columns, self._net, rows, members @ who.float().T > 0)
+        shows = torch.zeros(len(members), len(rows))
+        shows[seen.batches, seen.rows] = 1
+        most, person = ((shows.T @ members) * who).max(1)
+        lacks = ((rows[:, self._layout.numeric :] > 0.5) & ~self._columns.may[person]).any(1)
+        good = (most >= FEW) & ~lacks
+        return person[good], rows[good]
 
-    def _inside(self, seen: Seen, usual: Tensor, steps: int) -> Tensor:
-        """Rows inside the half-spaces of what was seen: categories from a few columns, numbers from all."""
-        people, numeric = len(usual), self._layout.numeric
-        order = seen.there.float().argsort(dim=1, descending=True, stable=True)[:, :FITTED]
-        one = torch.arange(people)[:, None]
-        rows = categories_inside(
-            seen.net.w1[one, order].flatten(1, 2).float(),
-            seen.net.c1[one, order].flatten(1).float(),
-            seen.sides[one, order].flatten(1).float(),
-            usual,
-            self._layout,
-            steps,
-        ).double()
-        without = torch.cat([torch.zeros_like(rows[:, :numeric]), rows[:, numeric:]], 1)
-        rest = torch.einsum("pokd,pd->pok", seen.net.w1, without) + seen.net.c1
-        near = numbers_inside(
-            seen.net.w1[..., :numeric].flatten(1, 2), rest.flatten(1), seen.sides.flatten(1), rows[:, :numeric]
+    def _proven(self, people: Tensor, rows: Tensor) -> list[tuple[int, Tensor, int]]:
+        """Find the numbers of these people's rows, and of those that wait, and take away what is proven."""
+        waiting = [person for person in self._waiting if self._columns.open[person]]
+        people = torch.cat([people, torch.tensor(waiting, dtype=torch.long)])
+        rows = torch.cat([rows, *(self._waiting[person][None] for person in waiting)])
+        members = self._columns.members.T
+        for turn, rough in enumerate(ROUGH):
+            seen = traces(self._columns, self._net, rows, members[people].T)
+            shown = seen.count(len(rows))
+            best = _first(people, shown) if turn < 2 else torch.ones(len(people), dtype=torch.bool)
+            enough = best & (shown >= FEW)
+            people, seen = people[enough], seen.of(enough)
+            found = solved(rows[enough], seen, self._layout.numeric, rough)
+            rows = held(self._net, found, seen, self._layout.numeric)
+        seen = traces(self._columns, self._net, rows, members[people].T, every=True)
+        found = solved(rows, seen, self._layout.numeric, ROUGH[-1])
+        certain, fits = self._certain(people, found, seen)
+        self._take_away(found, seen, certain, fits)
+        self._columns.open[people[certain]] = False
+        named = list(zip(people.tolist(), found.rows, found.labels.tolist(), certain.tolist(), strict=True))
+        self._waiting = {person: row for person, row, _, proven in named if not proven}
+        return [(person, row, label) for person, row, label, proven in named if proven]
+
+    def _certain(self, people: Tensor, found: Solved, seen: Traces) -> tuple[Tensor, Tensor]:
+        """(rows,) which rows are proven, and (traces,) which scales fit theirs."""
+        errors = seen.logits.sigmoid() - found.labels[seen.rows]
+        off = (seen.errors - errors).abs()
+        fits = found.fitting & (off < torch.maximum(CLOSE * errors.abs(), 3 * seen.relative * errors.abs()) + TINY)
+        count, numeric = len(people), self._layout.numeric
+        fitting, shown = seen.count(count, fits), seen.count(count, seen.shown > 0)
+        against = seen.count(count, seen.against)
+        certain = (fitting >= numeric + MORE) & (fitting >= FIT * shown) & (against <= 1)
+        if numeric:
+            certain &= found.deviation.amax(1) < SURE
+        shows = torch.zeros(count, len(self._columns.members))
+        shows[seen.rows[fits], seen.batches[fits]] = 1
+        shared = shows @ self._columns.members.float()
+        shared[torch.arange(count), people] = 0
+        return certain & (shared.amax(1) < fitting), fits
+
+    def _take_away(self, found: Solved, seen: Traces, certain: Tensor, fits: Tensor) -> None:
+        """Proven rows leave all batches: with the scale that was seen, and else with the row's own."""
+        mine = certain[seen.rows]
+        errors = torch.where(fits, seen.errors, seen.logits.sigmoid() - found.labels[seen.rows])[mine]
+        gone = seen.at(mine)
+        slopes = gone.paths * errors[:, None]
+        own = (
+            (found.rows[:, self._layout.numeric :] > 0.5)
+            .nonzero()[:, 1]
+            .view(len(found.rows), len(self._columns.sizes))
         )
-        return torch.cat([near, rows[:, numeric:]], 1)
-
-    def _numbers(self, seen: Seen, rows: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Numbers by the equations of all columns whose pattern is found; labels, deviations, and what slopes miss."""
-        numeric = self._layout.numeric
-        for _ in range(2):  # better numbers find more patterns
-            found = decoded(seen.net, seen.slopes, seen.active, rows)
-            used = seen.there & (found.missing < DECODED)
-            labels = ((found.error.sign() * used).sum(1) < 0).long()  # the error is negative where the label is 1
-            used &= (found.error < 0) == (labels[:, None] == 1)
-            factors, right, precision = equations(seen.net, seen.active, found, rows, numeric)
-            weight = used * precision
-            known = torch.einsum("pon,po,pom->pnm", factors, weight, factors)
-            known = known + torch.eye(numeric, dtype=rows.dtype) / ROUGH**2
-            off = right - torch.einsum("pon,pn->po", factors, rows[:, :numeric])
-            inverse = torch.linalg.inv(known)
-            step = torch.einsum("pnm,pom,po,po->pn", inverse, factors, weight, off)
-            rows = torch.cat([rows[:, :numeric] + step, rows[:, numeric:]], 1)
-        return rows, labels, inverse.diagonal(dim1=1, dim2=2).clamp(min=0).sqrt(), seen.missed(rows, labels)
-
-    def _explained(self, person: int, row: Tensor, label: Tensor, least: float) -> dict[int, int]:
-        """Columns of a person's categories, one of each batch, like this row's slopes; the most alike first."""
-        batches = self._columns.members[:, person].nonzero()[:, 0]
-        categories = torch.tensor(self._categories(row))
-        made = slopes(self._net.at(batches[None]), row[None], label[None].double())[0][:, :, None]
-        there = self._columns.left[batches][:, :, categories]
-        alike = torch.nn.functional.cosine_similarity(made, there, dim=1)
-        times = there.norm(dim=1) / made.norm(dim=1).clamp(min=1e-300)
-        clear = there.abs().amax(1) > CLEAR * self._columns.threshold[batches][:, categories]
-        alike = torch.where((alike > least) & (times > 0.5) & (times < 2) & clear, alike, 0.0)
-        best = alike.max(1)
-        order = [place for place in best.values.argsort(descending=True).tolist() if best.values[place] > 0]
-        return {int(batches[place]): int(categories[best.indices[place]]) for place in order}
-
-    def _take_away(self, person: int, row: Tensor, label: int, missed: float) -> None:
-        batches = self._columns.members[:, person].nonzero()[:, 0]
-        made = slopes(self._net.at(batches[None]), row[None], torch.tensor([float(label)], dtype=torch.float64))[0]
-        self._columns.take_away(person, self._categories(row), made, max(missed, 1e-6))
-
-    def _categories(self, row: Tensor) -> list[int]:
-        """The places of a row's categories among all columns of categories."""
-        return row[self._layout.numeric :].nonzero()[:, 0].tolist()
+        error = torch.where(fits[mine], 2e-6, KNOWN) * slopes.abs().amax(1)
+        self._columns.take_away(gone.batches, own[gone.rows], slopes, error)
 
 
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """Columns of some people.
-
-    Args:
-        net: weights of their batches, (people, columns, ...).
-        slopes: (people, columns, neurons); ``active`` says which are not at rest.
-        there: (people, columns) which there are; the others only fill up.
-    """
-
-    net: Net
-    slopes: Tensor
-    active: Tensor
-    there: Tensor
-
-    @property
-    def sides(self) -> Tensor:
-        """(people, columns, neurons) 1 for active, -1 for at rest, 0 where there is no column."""
-        return (2.0 * self.active - 1) * self.there[..., None]
-
-    def missed(self, rows: Tensor, labels: Tensor) -> Tensor:
-        """(people, columns) the share of the slopes that rows with these labels do not give."""
-        made, size = slopes(self.net, rows, labels.double()), self.slopes.square().sum(2).clamp(min=1e-300)
-        return ((made - self.slopes).square().sum(2) / size).sqrt()
+def _first(people: Tensor, shown: Tensor) -> Tensor:
+    """(rows,) for each person, the row that shows most often."""
+    order = torch.argsort(shown, descending=True, stable=True)
+    people = people[order]
+    order = order[torch.argsort(people, stable=True)]
+    people = people.sort(stable=True).values
+    first = torch.ones(len(people), dtype=torch.bool)
+    first[1:] = people[1:] != people[:-1]
+    best = torch.zeros(len(people), dtype=torch.bool)
+    best[order[first]] = True
+    return best
