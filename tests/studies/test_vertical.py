@@ -11,6 +11,7 @@ import seepage
 from seepage._core import InputError
 from seepage.observation.vertical import IN_A_BATCH
 from seepage.results import Run, read_summary
+from seepage.results.gate import Limits, breaches
 from seepage.results.vertical import VerticalSummary
 from seepage.runs import make_plan
 
@@ -73,6 +74,16 @@ def test_training_while_it_watches_protects_nobody() -> None:
     assert spans.rows_exact > 45
     assert spans.rows_certified == spans.rows_exact
     assert spans.metrics["certified_wrong"].mean == 0  # type: ignore[union-attr]
+
+
+def test_batches_that_span_nobody_are_not_passed_before_slopes_were_looked_at() -> None:
+    """Batches with more rows than a row has inputs, while the model trains: `slopes` reads those of Adult."""
+    moving = {"moving": True, "optimiser": "adam", "learning_rate": 1e-3, "trials": 2}
+    spans, descent = (usual := audited(attacks=("spans", "cafe"), batch_size=50, batches=20, **moving)).cells
+    assert not spans.measured
+    assert descent.measured
+    said = [str(breach) for breach in breaches(usual, Limits(exact=0.9))]
+    assert any("slopes, was not run" in sentence for sentence in said)
 
 
 def test_fake_gradients_are_a_defence_that_can_be_named() -> None:

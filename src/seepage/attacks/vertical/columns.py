@@ -11,11 +11,37 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-ROUNDING = 2e-6  # of the largest entry that a column had: float32's own
+ROUNDING = 5e-7  # of the largest entry that a column had: float32's own
 SAFE = 5.0  # times the error that rows which were taken away left behind
 CLEAR = 50.0  # times the error: slopes of which zeros can be told
 EARLY = 300  # batches in which nobody's slopes have vanished yet; a later empty column may be that of a sure model
 SMALL = 0.01  # of the usual column: an error below it hides nobody
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What people add to the columns of their categories, in one batch each line.
+
+    Args:
+        people, batches: (n,).
+        categories: (n, blocks).
+        slopes: (n, neurons); ``error`` (n,) is how far their largest may be off.
+    """
+
+    people: Tensor
+    batches: Tensor
+    categories: Tensor
+    slopes: Tensor
+    error: Tensor
+
+    def of(self, people: Tensor) -> Part:
+        """Of some people."""
+        mine = torch.isin(self.people, people)
+        return Part(*(each[mine] for each in vars(self).values()))
+
+    def and_that(self, other: Part) -> Part:
+        """Both."""
+        return Part(*(torch.cat(both) for both in zip(vars(self).values(), vars(other).values(), strict=True)))
 
 
 @dataclass(eq=False)
@@ -33,7 +59,6 @@ class Columns:
     sizes: tuple[int, ...]
     may: Tensor = field(init=False)  # (people, categories)
     open: Tensor = field(init=False)  # (people,) whose row is not read yet
-    error: Tensor = field(init=False)  # (batches, categories)
     changed: Tensor = field(init=False)  # (batches, categories) since it was looked at
     filled: Tensor = field(init=False)  # (batches, categories) share of the neurons that are not zero
 
@@ -42,7 +67,7 @@ class Columns:
         people = self.members.shape[1]
         self.may = torch.ones(people, categories, dtype=torch.bool)
         self.open = torch.ones(people, dtype=torch.bool)
-        self.error = torch.zeros(batches, categories, dtype=torch.float64)
+        self._squares = torch.zeros(batches, categories, dtype=torch.float64)  # of errors that were left behind
         self.changed = torch.ones(batches, categories, dtype=torch.bool)
         self._largest = self.left.abs().amax(2)
         self.usual = self._usual(self._largest > 0)
@@ -52,6 +77,11 @@ class Columns:
         """(categories,) how likely a person has one, from the share of the batches that have it."""
         size = self.members.sum(1).double().mean()
         return 1 - (1 - present.double().mean(0).clamp(max=0.9999)) ** (1 / size)
+
+    @property
+    def error(self) -> Tensor:
+        """(batches, categories) that rows which were taken away left behind."""
+        return self._squares.clamp(min=0).sqrt()
 
     @property
     def threshold(self) -> Tensor:
@@ -71,7 +101,7 @@ class Columns:
         present = size > threshold
         typical = torch.where(present, size, torch.nan).nanmedian(1).values[:, None]
         early = (torch.arange(len(size)) < EARLY)[:, None]
-        trusted = early & ((self.error == 0) | (SAFE * self.error < SMALL * typical))
+        trusted = early & (SAFE * self.error < SMALL * typical)
         self.may &= (self.members.float().T @ (~present & trusted).float()) == 0
 
     def candidates(self, allowed: Tensor) -> Tensor:
@@ -90,9 +120,15 @@ class Columns:
         """(rows, categories) how usual they are, in logarithms; -inf for what is not allowed."""
         return torch.where(allowed, self.usual.clamp(min=1e-4).log(), -torch.inf).float()
 
-    def take_away(self, batches: Tensor, categories: Tensor, slopes: Tensor, error: Tensor) -> None:
-        """Slopes (n, neurons) of people with these (n, blocks) categories in these batches, known up to an error."""
-        for column in categories.T:
-            self.left.index_put_((batches, column), -slopes, accumulate=True)
-            self.error.index_put_((batches, column), error, accumulate=True)
-            self.changed[batches, column] = True
+    def take_away(self, part: Part) -> None:
+        """Take what people add to columns away."""
+        for column in part.categories.T:
+            self.left.index_put_((part.batches, column), -part.slopes, accumulate=True)
+            self._squares.index_put_((part.batches, column), part.error.square(), accumulate=True)
+            self.changed[part.batches, column] = True
+
+    def put_back(self, part: Part) -> None:
+        """Undo what was taken away, but for rounding."""
+        for column in part.categories.T:
+            self.left.index_put_((part.batches, column), part.slopes, accumulate=True)
+            self._squares.index_put_((part.batches, column), -part.error.square(), accumulate=True)

@@ -24,13 +24,13 @@ SAME = 2e-5  # ratios that differ by less are equal
 NOISY = 1e-3  # they may never differ by more
 STRONG = 0.03  # of the largest path: ratios at others say little
 AGAINST = 50.0  # times the error of a column that a slope must be to be missed there
-ROUGH = (0.1, 0.1, 0.3, 1.0, 1.0)  # how far numbers may move in each turn, in inputs
+ROUGH = (0.1, 0.3, 1.0)  # how far numbers may move in each turn, in inputs
 SURE = 5e-3  # deviation of every number of a row that is settled, in inputs
 FLOAT = 1e-6  # relative error of a ratio in float32
 PROBABILITY = 6e-8  # error of a probability in float32
 PLANES = 8  # batches in which a row shows whose planes hold its numbers
 TOGETHER = 64  # rows
-SCALES = tuple(0.3 * 0.6**turn for turn in range(16))  # of equations' errors, from rough to fine
+SCALES = tuple(0.3 * 0.4**turn for turn in range(14))  # of equations' errors, from rough to fine
 OUTLYING = 20.0  # deviations of an equation that is left out
 CLOSE = 1e-3  # but never if it is off by less
 
@@ -172,16 +172,21 @@ class Solved:
     Args:
         rows: (rows, inputs).
         labels: (rows,).
-        deviation: (rows, numbers) of each number.
+        covariance: (rows, numbers, numbers) of numbers.
         precision: (rows, numbers, numbers) of the equations together.
         fitting: (traces,) whose equation holds.
     """
 
     rows: Tensor
     labels: Tensor
-    deviation: Tensor
+    covariance: Tensor
     precision: Tensor
     fitting: Tensor
+
+    @property
+    def deviation(self) -> Tensor:
+        """(rows, numbers) of each number."""
+        return self.covariance.diagonal(dim1=1, dim2=2).clamp(min=0).sqrt()
 
 
 def solved(rows: Tensor, seen: Traces, numeric: int, rough: float) -> Solved:
@@ -210,8 +215,8 @@ def solved(rows: Tensor, seen: Traces, numeric: int, rough: float) -> Solved:
     holds = rest.abs() < torch.maximum(OUTLYING * deviation, torch.tensor(CLOSE))
     squares = torch.zeros(count, dtype=rows.dtype).index_add_(0, used.rows, holds * (rest / deviation).square())
     equations_left = (torch.bincount(used.rows[holds], minlength=count) - numeric).clamp(min=1)
-    careful = ((squares + 4) / equations_left).sqrt().clamp(max=3.0)  # of the deviations, which are too careful mostly
-    spread = torch.linalg.inv(normal + known).diagonal(dim1=1, dim2=2).clamp(min=0).sqrt() * careful[:, None]
+    careful = ((squares + 4) / equations_left).clamp(max=9.0)  # deviations of equations are too careful mostly
+    spread = torch.linalg.inv(normal + known) * careful[:, None, None]
     fitting = torch.zeros(len(seen.rows), dtype=torch.bool)
     fitting[possible.nonzero()[:, 0][holds]] = True
     moved = torch.cat([rows[:, :numeric] + step, rows[:, numeric:]], 1)

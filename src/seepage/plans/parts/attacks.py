@@ -254,8 +254,8 @@ VERTICAL = (
         name="slopes",
         make=Slopes,
         works_on=("vertical",),
-        about="Reads and proves people who fill a column of a category alone, in batches of any size, while a ReLU net "
-        "trains; then those whom they leave alone.",
+        about="Reads and proves people from columns of a category that few of a batch fill, in batches of any size, "
+        "while a ReLU net trains; takes them away, and goes on.",
         needs=_BATCHES,
         paper="Seepage (docs/explanation/vertical-gradients.md)",
     ),

@@ -28,9 +28,9 @@ from seepage.studies.vertical.running import cell_of, run_choice
 from seepage.studies.vertical.settings import VerticalSettings
 from seepage.studies.vertical.workers import VerticalChoice, drawn
 
-# What a gate asks for. Spans read fixed and moving weights; the closed form what spans cannot be mounted on; and
-# `exact` needs not know who is in a batch.
-STRONGEST = (("spans",), ("cafe_closed_form",), ("exact",))
+# What a gate asks for. Spans read fixed and moving weights; slopes and the closed form what spans cannot be mounted on,
+# moving or fixed; and `exact` needs not know who is in a batch.
+STRONGEST = (("spans",), ("slopes",), ("cafe_closed_form",), ("exact",))
 
 
 @dataclass(frozen=True)
