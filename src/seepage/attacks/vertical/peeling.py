@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
@@ -26,6 +28,16 @@ RETURNED = 200  # people who are put back together
 FINE = 1e-3  # deviation of numbers of a row that is taken away while others can be read without that
 
 
+@dataclass(frozen=True, eq=False)
+class Read:
+    """A person's row that is read; ``proven`` says that its numbers are known finely, too."""
+
+    person: int
+    row: Tensor
+    label: int
+    proven: bool
+
+
 class Peeling:
     """One turn after the other: rows are found, told whose they are, proven, and taken away."""
 
@@ -40,8 +52,8 @@ class Peeling:
         self._stuck = False  # nobody was read by finely known rows alone
         self.done = False
 
-    def turn(self, progress: Progress = silent) -> list[tuple[int, Tensor, int]]:
-        """Rows that are proven now: person, row and label."""
+    def turn(self, progress: Progress = silent) -> list[Read]:
+        """Rows that are read now, some of them once more."""
         batches = len(self._columns.left)
         until = min([*HORIZON[self._turns : self._turns + 1], batches])
         self._turns += 1
@@ -130,7 +142,7 @@ class Peeling:
         good = (most >= FEW) & ~lacks
         return person[good], rows[good]
 
-    def _proven(self, people: Tensor, rows: Tensor) -> list[tuple[int, Tensor, int]]:
+    def _proven(self, people: Tensor, rows: Tensor) -> list[Read]:
         """Find the numbers of these people's rows, and of those that wait, and take away what is proven."""
         waiting = [person for person in self._waiting if self._columns.open[person]]
         people = torch.cat([people, torch.tensor(waiting, dtype=torch.long)])
@@ -145,9 +157,8 @@ class Peeling:
             found = solved(rows[enough], seen, self._layout.numeric, rough)
             rows = held(self._net, found, seen, self._layout.numeric)
         read, found = self._settled(people, rows)
-        named = list(zip(people.tolist(), found.rows, found.labels.tolist(), read.tolist(), strict=True))
-        self._waiting = {person: row for person, row, _, proven in named if not proven}
-        return [(person, row, label) for person, row, label, proven in named if proven]
+        self._waiting = {int(people[place]): found.rows[place] for place in (~read).nonzero()[:, 0].tolist()}
+        return _told(people, found, read)
 
     def _settled(self, people: Tensor, rows: Tensor) -> tuple[Tensor, Solved]:
         """(rows,) which rows are proven, and what is known of all; those that are proven leave all batches."""
@@ -161,12 +172,12 @@ class Peeling:
         self._read |= {int(people[place]): found.rows[place] for place in certain.nonzero()[:, 0].tolist()}
         return certain, found
 
-    def _again(self) -> list[tuple[int, Tensor, int]]:
+    def _again(self) -> list[Read]:
         """Find the numbers of those who were read once more, from columns that have fewer people now.
 
         A number that was a little off put a neuron on the wrong side in some batch, which stays there as an error.
         """
-        better = list[tuple[int, Tensor, int]]()
+        better = list[Read]()
         for people in torch.split(torch.tensor(sorted(self._read)), RETURNED):
             assert self._taken is not None
             part, rows = self._taken.of(people), torch.stack([self._read[person] for person in people.tolist()])
@@ -179,8 +190,7 @@ class Peeling:
             left = part.of(people[~read])
             self._columns.take_away(left)
             self._taken = self._taken.and_that(left)
-            labels = found.labels.tolist()
-            better += [(int(people[at]), found.rows[at], labels[at]) for at in read.nonzero()[:, 0].tolist()]
+            better += _told(people, found, read)
         return better
 
     def _certain(self, people: Tensor, found: Solved, seen: Traces) -> tuple[Tensor, Tensor]:
@@ -209,6 +219,15 @@ class Peeling:
         off = errors.abs() * spread.sqrt() * (1 - errors.abs()).clamp(min=0) + PROBABILITY
         off = torch.where(fits, 0.0, off) + FLOAT * errors.abs()
         return Part(people[seen.rows], seen.batches, own[seen.rows], slopes, off * seen.paths.abs().amax(1))
+
+
+def _told(people: Tensor, found: Solved, read: Tensor) -> list[Read]:
+    """Those of the people who are read."""
+    fine = (found.deviation < FINE).all(1).tolist()
+    return [
+        Read(int(people[place]), found.rows[place], int(found.labels[place]), fine[place])
+        for place in read.nonzero()[:, 0].tolist()
+    ]
 
 
 def _first(people: Tensor, shown: Tensor) -> Tensor:

@@ -31,9 +31,10 @@ class Slopes:
     """Recover people from columns of a category that few of a batch fill, and others when these are taken away.
 
     Guarantees:
-        A row is *certified* if its slopes show in columns of at least three batches more than it has numbers, each time
-        in four neurons or more and at the scale that the row itself has there, to a thousandth; if these determine each
-        of its numbers to a two-hundredth of a deviation; and if no other person was in as many of these batches.
+        A row is *certified* if its slopes show in columns of at least three batches more than it has numbers, each
+        time in four neurons or more and at the scale that the row itself has there, to a thousandth; if the errors of
+        these scales leave each number a thousandth of a deviation, so that it is right to a fiftieth; and if no other
+        person was in as many of these batches. Rows whose numbers are known less well are told, and not certified.
 
     Args:
         steps: of the descent that finds categories.
@@ -82,16 +83,21 @@ class SlopeReader:
             self._kept.append((update.rows, len(update.rows) * gradient, net_of(update.parameters, self._layers)))
 
     def claims(self) -> list[Claim]:
-        """One claim about everyone's rows; those that are read are proven."""
-        recovery = self.recover()
+        """One claim about everyone's rows; it says which are proven."""
+        recovery, proven = self._recovered()
         (claim,) = recovery.claims(self._scene)
-        return [claim] if claim.rows is None else [replace(claim, certified=recovery.determined.numpy())]
+        return [claim] if claim.rows is None else [replace(claim, certified=proven.numpy())]
 
     def recover(self) -> Recovery:
         """Read, take away, and read again, until nobody new is found."""
+        return self._recovered()[0]
+
+    def _recovered(self) -> tuple[Recovery, Tensor]:
+        """Everyone's rows, and (people,) which of them are proven."""
         layout, people = self._scene.space.layout, self._scene.rows
         inputs = torch.full((people, layout.width), torch.nan, dtype=torch.float64)
         labels = torch.full((people,), -1, dtype=torch.long)
+        proven = torch.zeros(people, dtype=torch.bool)
         if self._kept:
             members = torch.zeros(len(self._kept), people, dtype=torch.bool)
             for place, (rows, _, _) in enumerate(self._kept):
@@ -101,11 +107,12 @@ class SlopeReader:
             net = stacked([net for _, _, net in self._kept]).double()
             search = Peeling(layout, columns, net, self._settings.steps)
             while not search.done:
-                for person, row, label in search.turn(self._progress):
-                    inputs[person], labels[person] = row, label
+                for each in search.turn(self._progress):
+                    inputs[each.person], labels[each.person], proven[each.person] = each.row, each.label, each.proven
         told = torch.isfinite(inputs).all(1)
+        read, certified = int(told.sum()), int(proven.sum())
         note = (
-            f"{int(told.sum())} of {people} rows are read and certified by {self.seen} batches: their slopes show in "
-            "columns of a category that few of a batch fill."
+            f"{read} of {people} rows are read by {self.seen} batches, {certified} of them certified: "
+            "their slopes show in columns of a category that few of a batch fill."
         )
-        return Recovery(inputs, told, (), math.nan, note, labels=labels)
+        return Recovery(inputs, told, (), math.nan, note, labels=labels), proven
