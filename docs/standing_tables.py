@@ -147,7 +147,7 @@ def _weaker(lines: Sequence[Line]) -> str:
 def _hours(hours: float) -> str:
     if hours < 1:
         return f"{60 * hours:.0f} minutes"
-    return f"{hours:,.0f} hours"
+    return "an hour" if round(hours) == 1 else f"{hours:,.0f} hours"
 
 
 def _capital(text: str) -> str:
