@@ -32,7 +32,7 @@ class Slopes:
 
     Guarantees:
         A row is *certified* if its slopes show in columns of at least three batches more than it has numbers, each
-        time in four neurons or more and at the scale that the row itself has there, to a thousandth; if the errors of
+        time in four neurons or more and at the row's own scale, to a thousandth or three of its errors; if errors of
         these scales leave each number a thousandth of a deviation, so that it is right to a fiftieth; and if no other
         person was in as many of these batches. Rows whose numbers are known less well are told, and not certified.
 
