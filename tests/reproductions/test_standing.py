@@ -52,6 +52,12 @@ def test_a_larger_error_is_weaker_and_a_smaller_one_is_not() -> None:
     assert standing(errors) == Standing(cells=3, within=1, above=1, below=1, weaker=1)
 
 
+@pytest.mark.parametrize("metric", ["entropy_num", "data_share_cat"])
+def test_doubt_is_neither_weaker_nor_stronger(metric: str) -> None:
+    doubts = [each.model_copy(update={"metric": metric}) for each in (cell(12.0), cell(7.0))]
+    assert standing(doubts) == Standing(cells=2, above=1, below=1, weaker=0)
+
+
 def transcribed(*rows: tuple[str, ...]) -> TranscribedTable:
     columns = tuple(f"c{place}" for place in range(len(rows[0])))
     return TranscribedTable(transcribed=True, source="a page", title="a table", columns=columns, rows=rows)

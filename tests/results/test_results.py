@@ -241,6 +241,20 @@ def test_buckets_are_pooled_over_all_their_cells() -> None:
     assert json.loads(cell.model_dump_json())["doubt"][0]["cells"] == 40
 
 
+def test_the_share_of_a_bucket_is_of_all_cells_of_its_kind() -> None:
+    surer, other = BUCKETS["categorical"][:2]
+    records = [doubting(1, 30, 0.5), doubting(2, 10, 1.0), doubting(3, 20, 0.75)]
+    more = {Measure(ATTACK, other.scope, other.cells): 20.0, Measure(ATTACK, other.scope, other.accuracy): 0.25}
+    records[1] = dataclasses.replace(records[1], values=dict(records[1].values) | more)
+    first, second = summed(records).doubt
+    assert (first.low, second.low) == (surer.low, other.low)
+    assert first.share is not None
+    assert second.share is not None
+    assert (first.share.mean, second.share.mean) == (pytest.approx(60 / 80), pytest.approx(20 / 80))
+    assert first.share.low is not None
+    assert first.share.low < 60 / 80
+
+
 def test_without_doubt_there_are_no_buckets() -> None:
     cell = summed([record(0.9)])
     assert cell.doubt == ()

@@ -12,7 +12,9 @@ from seepage.reproductions.stored import Comparison
 _STAND_IN = re.compile(r" \(for .+\)$")  # how a stored table calls a data set in place of one that cannot be had
 
 
-LESS_IS_BETTER = ("mse", "rmse", "iterations", "train_loss")  # of the papers' metrics
+# Of the papers' metrics: those of which less is better, and those that describe and are neither better nor worse.
+LESS_IS_BETTER = ("mse", "rmse", "iterations", "train_loss")
+DESCRIBING = ("entropy_cat", "entropy_num", "data_share_cat", "data_share_num")
 
 
 class Verdict(StrEnum):
@@ -56,7 +58,8 @@ class Standing:
     Args:
         cells: of ours beside which there is a published number.
         failed: of them, those without a number of ours.
-        weaker: of them, those whose number of ours is worse by more than the spread.
+        weaker: of them, those whose number of ours is worse by more than the spread. Doubt, and how many cells have
+            it, are neither better nor worse.
     """
 
     cells: int = 0
@@ -87,7 +90,10 @@ def standing(cells: Iterable[Comparison]) -> Standing:
         above=said.count(Verdict.ABOVE),
         below=said.count(Verdict.BELOW),
         failed=said.count(Verdict.FAILED),
-        weaker=sum(
-            each is (Verdict.ABOVE if cell.metric in LESS_IS_BETTER else Verdict.BELOW) for each, cell in judged
-        ),
+        weaker=sum(_weaker(each, cell.metric) for each, cell in judged),
     )
+
+
+def _weaker(said: Verdict, metric: str) -> bool:
+    worse = Verdict.ABOVE if metric in LESS_IS_BETTER else Verdict.BELOW
+    return said is worse and metric not in DESCRIBING

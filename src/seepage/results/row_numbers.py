@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import numpy as np
@@ -75,6 +75,7 @@ class DoubtNumbers(Facts):
     low: Annotated[float | None, Field(description="null: no end")]
     high: Annotated[float | None, Field(description="null: no end")]
     cells: int
+    share: Annotated[Interval | None, Field(description="of all cells of this kind, how many are in the bucket")] = None
     attack: Interval | None = None
     prior: Interval | None = None
 
@@ -181,7 +182,7 @@ def row_numbers(trials: Trials, columns: Sequence[ColumnFacts]) -> dict[str, obj
         "gain": gain,
         "emr_baselines": {name: trials.interval(Measure(name, ALL_COLUMNS, "emr")) for name in BASELINES},
         "emr_gain": emr_gain,
-        "doubt": tuple(entry for kind in BUCKETS.values() for bucket in kind if (entry := _bucket(trials, bucket))),
+        "doubt": tuple(entry for buckets in BUCKETS.values() for entry in _doubt(trials, buckets)),
         "columns": tuple(_column(trials, column) for column in columns),
     }
 
@@ -236,22 +237,27 @@ def _column(trials: Trials, column: ColumnFacts) -> ColumnNumbers:
     )
 
 
-def _bucket(trials: Trials, bucket: Bucket) -> DoubtNumbers | None:
-    """What became of the cells of this doubt, all batches together; nothing when there are none."""
-    cells = np.nan_to_num(trials.column(Measure(ATTACK, bucket.scope, bucket.cells)))
-    if not cells.sum():
-        return None
-    shares = {
-        source: bootstrap(
-            trials.column(Measure(source, bucket.scope, bucket.accuracy)).tolist(), cells.tolist(), trials.federations
+def _doubt(trials: Trials, buckets: Sequence[Bucket]) -> Iterator[DoubtNumbers]:
+    """What became of the cells of each doubt, all batches together; nothing of a doubt that no cell has."""
+    counts = {bucket: np.nan_to_num(trials.column(Measure(ATTACK, bucket.scope, bucket.cells))) for bucket in buckets}
+    every = np.sum(list(counts.values()), axis=0)
+    for bucket, cells in counts.items():
+        if not cells.sum():
+            continue
+
+        def over_batches(values: np.ndarray, weights: np.ndarray) -> Interval | None:
+            return bootstrap(values.tolist(), weights.tolist(), trials.federations)
+
+        attack, prior = (
+            over_batches(trials.column(Measure(source, bucket.scope, bucket.accuracy)), cells)
+            for source in (ATTACK, PRIOR)
         )
-        for source in (ATTACK, PRIOR)
-    }
-    return DoubtNumbers(
-        kind=bucket.kind,
-        low=bucket.low if math.isfinite(bucket.low) else None,
-        high=bucket.high if math.isfinite(bucket.high) else None,
-        cells=round(float(cells.sum())),
-        attack=shares[ATTACK],
-        prior=shares[PRIOR],
-    )
+        yield DoubtNumbers(
+            kind=bucket.kind,
+            low=bucket.low if math.isfinite(bucket.low) else None,
+            high=bucket.high if math.isfinite(bucket.high) else None,
+            cells=round(float(cells.sum())),
+            share=over_batches(cells / np.maximum(every, 1), every),
+            attack=attack,
+            prior=prior,
+        )
