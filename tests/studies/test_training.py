@@ -98,6 +98,33 @@ def test_means_over_runs_have_intervals() -> None:
     assert value.low <= value.mean <= value.high
 
 
+def test_trained_together_runs_are_what_they_are_alone(tmp_path: Path) -> None:
+    several = SHORT | {"rows": 200, "runs": 2, "failure_probabilities": [0.0, 0.5], "rate": 1e-3}
+    alone, together = (
+        seepage.audit(**several, together=at_once, out=tmp_path / str(at_once)) for at_once in (False, True)
+    )
+    assert isinstance(alone, TrainingSummary)
+    assert isinstance(together, TrainingSummary)
+    assert len(alone.cells) == 3
+    assert [(cell.place, cell.trials) for cell in alone.cells] == [(cell.place, cell.trials) for cell in together.cells]
+    assert len(list((tmp_path / "True" / "tasks").iterdir())) < len(list((tmp_path / "False" / "tasks").iterdir()))
+    for one, other in zip(alone.cells, together.cells, strict=True):
+        losses = {value.scope: value.mean for value in one.values if value.metric == "validation"}
+        assert losses
+        for scope, loss in losses.items():
+            found = other.value(scope, "validation")
+            assert found is not None
+            assert found.mean == pytest.approx(loss, rel=0.02)  # float32, and epochs enlarge its rounding
+        assert one.mean("bytes/fine-tuning", "gradients")
+        assert other.mean("bytes/fine-tuning", "gradients") is None  # no message was made
+        assert other.mean("quality/honest/mean", "f1") is not None
+
+
+def test_one_training_is_trained_with_nothing() -> None:
+    with pytest.raises(InputError, match="one training of each design"):
+        seepage.audit(**SHORT, together=True)
+
+
 def files(folder: Path) -> dict[str, str]:
     frame = clinic(200).with_row_index("person")
     frame.select("person", *frame.columns[1:8], "died").write_csv(folder / "bank.csv")

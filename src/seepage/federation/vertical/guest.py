@@ -45,7 +45,7 @@ class Guest:
         self.name = name
         self._columns = columns
         self._shares_masks = shares_masks
-        self._hidden, self._sparsity, self._streams = training.hidden, training.sparsity, streams
+        self._hidden, self._sparsity, self.streams = training.hidden, training.sparsity, streams
         self._batch_size = training.batch_size
         self.learning = Learning({"bottom": bottom, "rebuild": rebuild}, training.rate, training.clip)
         self._bottom, self._rebuild = bottom, rebuild
@@ -158,14 +158,19 @@ class Guest:
         return rows
 
     def _masks(self, stamp: Stamp, x: Tensor) -> Tensor:
-        seed = self._streams.integer("masks", self.name, stamp.epoch, stamp.batch)
-        return obfuscated((len(x), x.shape[1]), self._hidden, torch.Generator().manual_seed(seed))
+        return drawn_mask(self.streams, self.name, stamp, (len(x), x.shape[1]), self._hidden)
 
     def _waiting(self, message: Message) -> _Pending:
         if self._pending is None or self._pending.stamp != message.stamp:
             at = "no batch" if self._pending is None else str(self._pending.stamp)
             raise PartyError(f"Party {self.name!r} got {message.task.value!r} for {message.stamp}; it works on {at}.")
         return self._pending
+
+
+def drawn_mask(streams: Streams, name: str, stamp: Stamp, shape: tuple[int, int], hidden: float) -> Tensor:
+    """(rows, columns) what a guest hides of a batch."""
+    seed = streams.integer("masks", name, stamp.epoch, stamp.batch)
+    return obfuscated(shape, hidden, torch.Generator().manual_seed(seed))
 
 
 class _Pending:

@@ -56,6 +56,7 @@ class TabVFLRegressor(RegressorMixin, VerticalEstimator):  # type: ignore[misc]
         traffic: Traffic | None = None,
     ) -> TabVFLRegressor:
         """Train; ``y`` is (rows,) numbers, at the host. See :meth:`TabVFLClassifier.fit`."""
+        self._check_folder(folder)
         check_same_people(tables, y, sample_weight)
         target = read_numbers(y, type(self).__name__)
         weights = read_weights(sample_weight, len(target))
@@ -63,7 +64,8 @@ class TabVFLRegressor(RegressorMixin, VerticalEstimator):  # type: ignore[misc]
         self.standard_ = Standard.of(target[train], None if weights is None else weights[train])
         values = self.standard_.encode(target)
         labels = Labels(values=values, outputs=1, objective=SquaredError(weights=scaled(weights, train)))
-        return self._train(tables, labels, split, folder=folder, progress=progress, traffic=traffic)
+        self._gather(tables, labels, split, traffic)
+        return self._train(split, folder=folder, progress=progress)
 
     @value_errors()
     def predict(self, tables: Tables, *, absent: Sequence[str] = ()) -> np.ndarray:

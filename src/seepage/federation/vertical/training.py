@@ -54,6 +54,8 @@ class Federation:
         limit: float | None = None,
     ) -> None:
         failures = failures or Failures()
+        self.rows, self.design, self.parts = rows, design, parts
+        self.training, self.failures, self.streams = training, failures, streams
         names, widths = rows.names, [each.shape[1] for each in rows.columns]
         top = drawn(streams.child("party", HOST), lambda: design.top(parts, widths))
         self.guests = []

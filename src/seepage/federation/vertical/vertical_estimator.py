@@ -180,28 +180,25 @@ class VerticalEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         check_is_fitted(self, "federation_")
         return self.latent
 
-    def _train(
-        self,
-        tables: Tables,
-        labels: Labels,
-        split: Split,
-        *,
-        folder: str | Path | None,
-        progress: Progress,
-        traffic: Traffic | None,
-    ) -> Self:
-        if folder is not None and self.seed is None:
-            raise InputError("A training that can be continued draws the same again: give it a seed, or no folder.")
-        if folder is not None and self._defense is not None:
-            raise InputError("A training behind a defence cannot be continued, so it takes no folder.")
+    def _gather(self, tables: Tables, labels: Labels, split: Split, traffic: Traffic | None) -> None:
+        """All parties with their rows, before anything is learned."""
         frames = self._frames(tables, fitting=True)
         check_rows(frames, len(labels.values))
         self.columns_ = [Columns.fit(name, frame, split[0]) for name, frame in frames.items()]
         encoded = [each.encode(frames[each.name]) for each in self.columns_]
         self.federation_ = self._federation(encoded, labels, traffic)
+
+    def _check_folder(self, folder: str | Path | None) -> None:
+        """Whether a state that is saved there could be continued."""
+        if folder is not None and self.seed is None:
+            raise InputError("A training that can be continued draws the same again: give it a seed, or no folder.")
+        if folder is not None and self._defense is not None:
+            raise InputError("A training behind a defence cannot be continued, so it takes no folder.")
+
+    def _train(self, split: Split, *, folder: str | Path | None, progress: Progress) -> Self:
         checkpoint = None
         if folder is not None:
-            checkpoint = Checkpoint(folder=Path(folder), fingerprint=self._fingerprint(encoded, labels))
+            checkpoint = Checkpoint(folder=Path(folder), fingerprint=self._fingerprint())
         self.history_: History = self.federation_.fit(*split, checkpoint=checkpoint, progress=progress)
         return self
 
@@ -289,11 +286,12 @@ class VerticalEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _streams(self) -> Streams:
         return Streams(secrets.randbits(63) if self.seed is None else self.seed)
 
-    def _fingerprint(self, encoded: list[Tensor], labels: Labels) -> str:
+    def _fingerprint(self) -> str:
         """Changes with every setting and with the data."""
-        sums = [float(x.double().sum()) for x in encoded]
-        sums += [float(labels.values.sum()), float(len(labels.values))]
-        weights = labels.objective.weights
+        rows = self.federation_.rows
+        sums = [float(x.double().sum()) for x in rows.columns]
+        sums += [float(rows.labels.sum()), float(len(rows.labels))]
+        weights = rows.objective.weights
         if weights is not None:
             sums.append(float((weights.double() * torch.arange(len(weights))).sum()))
         return json.dumps({"parameters": self.get_params(), "data": sums}, sort_keys=True, default=str)

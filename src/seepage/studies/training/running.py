@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from seepage._core import Streams
 from seepage._core.files import move, remove
 from seepage._core.memory import peak_memory, reset_peak_memory
 from seepage._core.scratch import scratch_folder
-from seepage.federation.vertical import History, Phase, TabVFLClassifier, Traffic
+from seepage.federation.vertical import History, Phase, TabVFLClassifier, Traffic, fit_together
 from seepage.federation.vertical.saved import saved_whole
 from seepage.metrics import latent_quality, mean_quality
 from seepage.models import fitting_threads
@@ -47,7 +48,38 @@ class TrainingChoice:
         return ", ".join(part for part in (*parts, f"run {self.repeat + 1}") if part)
 
 
-def training_choices(settings: TrainingSettings) -> list[TrainingChoice]:
+@dataclass(frozen=True)
+class TogetherChoice:
+    """All training runs of a design and its phases, trained at once."""
+
+    design: str
+    phases: str
+
+    @property
+    def label(self) -> str:
+        return f"{self.design}, all runs" if self.phases == "both" else f"{self.design}, {self.phases}, all runs"
+
+    def trainings(self, settings: TrainingSettings) -> list[TrainingChoice]:
+        """Each of them."""
+        return [each for each in single_choices(settings) if (each.design, each.phases) == (self.design, self.phases)]
+
+
+AnyChoice = TrainingChoice | TogetherChoice
+
+
+def trainings_of(settings: TrainingSettings, choice: AnyChoice) -> list[TrainingChoice]:
+    """The trainings of a task."""
+    return [choice] if isinstance(choice, TrainingChoice) else choice.trainings(settings)
+
+
+def training_choices(settings: TrainingSettings) -> Sequence[AnyChoice]:
+    """What is trained by one task."""
+    if settings.together:
+        return [TogetherChoice(design, phases) for design in settings.designs for phases in settings.phases]
+    return single_choices(settings)
+
+
+def single_choices(settings: TrainingSettings) -> list[TrainingChoice]:
     """Every training run, the first repeat of everything first."""
     return [
         TrainingChoice(design, phases, probability, method, repeat)
@@ -76,7 +108,7 @@ def make_model(settings: TrainingSettings, choice: TrainingChoice) -> TabVFLClas
     )
 
 
-def _one_epoch(settings: TrainingSettings, choice: TrainingChoice) -> TabVFLClassifier:
+def one_epoch(settings: TrainingSettings, choice: TrainingChoice) -> TabVFLClassifier:
     """The same model with an epoch of each of its phases, everybody present: enough to see what crosses."""
     model = make_model(settings, choice)
     epochs = {"pretraining": min(1, model.pretraining), "finetuning": min(1, model.finetuning)}
@@ -99,12 +131,47 @@ def cell_of(table: str, settings: TrainingSettings, choice: TrainingChoice, vari
 
 
 def run_choice(work: Work) -> Found:
-    """Train, judge and store one run. One that was killed goes on from its last epoch."""
+    """Train, judge and store one run, or those that are trained at once."""
+    return _run_together(work) if isinstance(work.choice, TogetherChoice) else _run_one(work)
+
+
+def _run_together(work: Work) -> Found:
+    """Those that are not stored yet are trained at once, then judged one by one. A kill costs a minute of training."""
+    settings = work.settings
+    trainings: list[TrainingChoice] = work.choice.trainings(settings)
+    cells = [cell_of(work.source.name, settings, each, work.variant) for each in trainings]
+    drawn = {repeat: work.source.drawn(settings, repeat) for repeat in range(settings.runs)}
+    with fitting_threads(0):
+        received = crossing(one_epoch(settings, trainings[0]), drawn[0])
+    found = Found(cells=[*cells], threat_model=threat_model(settings, received))
+    if all(work.sink.has(*cell) for cell in cells):
+        return found
+    begin = time.perf_counter()
+    with _scratch(work) as folder, fitting_threads(0):
+        models = [make_model(settings, each) for each in trainings]
+        given = [
+            (rows.frames, rows.labels, rows.train, rows.validation)
+            for rows in (drawn[each.repeat] for each in trainings)
+        ]
+        fit_together(models, given, folder=folder, progress=work.progress)
+        seconds = (time.perf_counter() - begin) / len(trainings)
+        for place, (model, each, (cell, part)) in enumerate(zip(models, trainings, cells, strict=True)):
+            work.progress("judging", place + 1, len(models), each.label)
+            if not work.sink.has(cell, part):
+                begin, rows = time.perf_counter(), drawn[each.repeat]
+                values = costs(model.history_, model.traffic_) | _judged(settings, each.repeat, model, rows)
+                record = _record(cell, each, rows, values, seconds + time.perf_counter() - begin)
+                work.sink.add([record], part=part)
+    return found
+
+
+def _run_one(work: Work) -> Found:
+    """One that was killed goes on from its last epoch."""
     settings, choice = work.settings, work.choice
     cell, part = cell_of(work.source.name, settings, choice, work.variant)
     parties = work.source.drawn(settings, choice.repeat)
     with fitting_threads(0):
-        received = crossing(_one_epoch(settings, choice), parties)
+        received = crossing(one_epoch(settings, choice), parties)
     found = Found(cells=[(cell, part)], threat_model=threat_model(settings, received))
     model = work.output / MODEL_FOLDER if work.output is not None else None
     if work.sink.has(cell, part) and (model is None or saved_whole(model)):
@@ -113,17 +180,20 @@ def run_choice(work: Work) -> Found:
     begin = time.perf_counter()
     with _scratch(work) as folder, fitting_threads(0):
         values = _trained(work, parties, folder)
-    record = Record(
-        cell=cell,
-        repeat=choice.repeat,
-        rows=len(parties.train),
-        outcome="ok",
-        seconds=time.perf_counter() - begin,
-        values={Measure(MODEL, scope, metric): value for (scope, metric), value in values.items()},
-    )
-    work.sink.add([record], part=part)
+    work.sink.add([_record(cell, choice, parties, values, time.perf_counter() - begin)], part=part)
     _note_model(work, model)
     return found
+
+
+def _record(cell: TrainingCell, choice: TrainingChoice, rows: Parties, values: Values, seconds: float) -> Record:
+    return Record(
+        cell=cell,
+        repeat=choice.repeat,
+        rows=len(rows.train),
+        outcome="ok",
+        seconds=seconds,
+        values={Measure(MODEL, scope, metric): value for (scope, metric), value in values.items()},
+    )
 
 
 def _note_model(work: Work, model: Path | None) -> None:
@@ -139,7 +209,6 @@ def _scratch(work: Work) -> AbstractContextManager[Path]:
 
 def _trained(work: Work, parties: Parties, folder: Path) -> Values:
     settings, choice = work.settings, work.choice
-    streams = Streams(settings.seed).child("vertical", choice.repeat)
     model = make_model(settings, choice)
     reset_peak_memory()
     before = peak_memory()
@@ -162,6 +231,13 @@ def _trained(work: Work, parties: Parties, folder: Path) -> Values:
         model.save(unfinished)
         move(unfinished, work.output / MODEL_FOLDER)
     values |= costs(model.history_, model.traffic_)
+    return values | _judged(settings, choice.repeat, model, parties)
+
+
+def _judged(settings: TrainingSettings, repeat: int, model: TabVFLClassifier, parties: Parties) -> Values:
+    """The latent's quality, and what the parties read of each other."""
+    streams = Streams(settings.seed).child("vertical", repeat)
+    values: Values = {}
     if settings.evaluate:
         values |= _quality(model, parties, streams)
     if settings.privacy:

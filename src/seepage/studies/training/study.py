@@ -8,7 +8,7 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 from seepage.data.request import Request
-from seepage.federation.vertical import make_design
+from seepage.federation.vertical import fit_together, make_design
 from seepage.federation.vertical.designs import check_latent
 from seepage.results import TrainingCell
 from seepage.results.assembling import assemble
@@ -16,9 +16,18 @@ from seepage.results.training import TrainingSummary
 from seepage.studies.load import Load
 from seepage.studies.study import Found, Gathered, Probe, Work
 from seepage.studies.training.load import load_of
-from seepage.studies.training.running import TrainingChoice, cell_of, make_model, run_choice, training_choices
+from seepage.studies.training.running import (
+    AnyChoice,
+    cell_of,
+    make_model,
+    run_choice,
+    training_choices,
+    trainings_of,
+)
 from seepage.studies.training.settings import ALIGNS, TrainingSettings
 from seepage.studies.training.tables import PartyTables, open_tables
+
+TRIED = 8  # trainings that are tried at once; more cost in proportion
 
 
 @dataclass(frozen=True)
@@ -33,58 +42,67 @@ class VerticalTraining:
     def open(self, request: Request, settings: TrainingSettings) -> PartyTables:
         return open_tables(request, settings)
 
-    def choices(self, settings: TrainingSettings) -> list[TrainingChoice]:
+    def choices(self, settings: TrainingSettings) -> Sequence[AnyChoice]:
         return training_choices(settings)
 
-    def needs(self, settings: TrainingSettings, choice: TrainingChoice) -> list[TrainingChoice]:
+    def needs(self, settings: TrainingSettings, choice: AnyChoice) -> list[AnyChoice]:
         return []
 
-    def matters(self, settings: TrainingSettings, choice: TrainingChoice) -> dict[str, Any]:
-        lists = {"designs", "phases", "failure_probabilities", "failure_methods", "runs"}
+    def matters(self, settings: TrainingSettings, choice: AnyChoice) -> dict[str, Any]:
+        absences = {"failure_probabilities", "failure_methods", "runs"}
+        # A choice says which of the lists it is of; one of all runs has the others whole.
+        lists = {"designs", "phases"} | (set() if settings.together else {"together", *absences})
         # How rows are aligned counts where it was said; ids of runs from before it could be said stay as they are.
         found = settings.model_dump(mode="json", exclude=lists | {"keys", "alignment", *ALIGNS})
         said = settings.model_dump(mode="json", include={*ALIGNS} - {"alignment"}, exclude_defaults=True)
         key = settings.keys[0] if len(settings.keys) == 1 else list(settings.keys) or None
         return found | said | {"key": key}
 
-    def check(self, source: PartyTables, settings: TrainingSettings, choice: TrainingChoice) -> None:
+    def check(self, source: PartyTables, settings: TrainingSettings, choice: AnyChoice) -> None:
         make_design(choice.design)
         check_latent(settings.latent, settings.parties)
 
     def run(self, work: Work) -> Found:
         return run_choice(work)
 
-    def load(self, source: PartyTables, settings: TrainingSettings, choice: TrainingChoice) -> Load:
+    def load(self, source: PartyTables, settings: TrainingSettings, choice: AnyChoice) -> Load:
         return load_of(source, settings, choice)
 
-    def probes(self, source: PartyTables, settings: TrainingSettings, choice: TrainingChoice) -> list[Probe]:
+    def probes(self, source: PartyTables, settings: TrainingSettings, choice: AnyChoice) -> list[Probe]:
         epochs = (settings.pretraining if choice.phases != "no pretraining" else 0) + (
             settings.finetuning if choice.phases != "no fine-tuning" else 0
         )
-        return [Probe(kind=(choice.design, settings.parties), trains=True, times=epochs)]
+        return [Probe(kind=(choice.design, settings.parties, settings.together), trains=True, times=epochs)]
 
-    def try_one(self, source: PartyTables, settings: TrainingSettings, choice: TrainingChoice, probe: Probe) -> float:
+    def try_one(self, source: PartyTables, settings: TrainingSettings, choice: AnyChoice, probe: Probe) -> float:
         """Seconds of one epoch: patience may end a training earlier, so the whole is an upper bound."""
         one = settings.model_copy(update={"pretraining": 1, "finetuning": 1})
-        parties, model = source.drawn(one, choice.repeat), make_model(one, choice)
+        trainings = trainings_of(one, choice)
+        tried = trainings[:TRIED]
+        rows = [source.drawn(one, each.repeat) for each in tried]
+        given = [(each.frames, each.labels, each.train, each.validation) for each in rows]
+        models = [make_model(one, each) for each in tried]
         begin = time.process_time()
-        model.fit(parties.frames, parties.labels, train_rows=parties.train, validation_rows=parties.validation)
-        return (time.process_time() - begin) / 2
+        if settings.together:
+            fit_together(models, given)
+        else:
+            models[0].fit(*given[0][:2], train_rows=rows[0].train, validation_rows=rows[0].validation)
+        return (time.process_time() - begin) / 2 * len(trainings) / len(tried)
 
-    def places(self, settings: TrainingSettings, choice: TrainingChoice) -> list[tuple[object, ...]]:
-        return [(settings.parties, *astuple(choice))]
+    def places(self, settings: TrainingSettings, choice: AnyChoice) -> list[tuple[object, ...]]:
+        return [(settings.parties, *astuple(each)) for each in trainings_of(settings, choice)]
 
     def count(self, settings: TrainingSettings) -> int:
         absences = len(settings.failure_probabilities) * len(settings.failure_methods)
         return len(settings.designs) * len(settings.phases) * absences * settings.runs
 
-    def cells(self, settings: TrainingSettings, choice: TrainingChoice) -> int:
-        return int(choice.repeat == 0)  # its repeats are trials of one cell
+    def cells(self, settings: TrainingSettings, choice: AnyChoice) -> int:
+        return sum(each.repeat == 0 for each in trainings_of(settings, choice))  # repeats are trials of one cell
 
     def expected(
-        self, source: PartyTables, settings: TrainingSettings, choice: TrainingChoice, variant: str
+        self, source: PartyTables, settings: TrainingSettings, choice: AnyChoice, variant: str
     ) -> list[tuple[TrainingCell, str]]:
-        return [cell_of(source.name, settings, choice, variant)]
+        return [cell_of(source.name, settings, each, variant) for each in trainings_of(settings, choice)]
 
     def not_tested(self, every: Sequence[TrainingSettings]) -> list[str]:
         sentences = [
