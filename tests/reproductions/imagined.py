@@ -16,7 +16,6 @@ from seepage.results import (
     PropertyCell,
     RowsCell,
     Summary,
-    TrainingCell,
     VerticalCell,
     coordinates,
 )
@@ -29,6 +28,7 @@ from seepage.results.training import TrainingResult, TrainingSummary, Value
 from seepage.results.vertical import CurvePoint, Losses, VerticalResult, VerticalSummary
 from seepage.runs import Plan, make_plan
 from seepage.runs.plan import Task
+from seepage.studies.training.running import cell_of, trainings_of
 
 HALF = Interval(0.5, 0.4, 0.6)
 SCORES = {"adult": "roc_auc", "clinic": "roc_auc", "california_housing": "r2"}
@@ -153,12 +153,9 @@ def _property(plan: Plan) -> Summary:
 
 def _training(plan: Plan) -> Summary:
     cells = {}
-    for task in plan.tasks:
-        values, choice = task.variant.settings.model_dump(), vars(task.choice)
-        cell = TrainingCell(
-            dataset=str(task.variant.request.data), guests=values["guests"], variant=task.variant.name,
-            **{name: value for name, value in choice.items() if name != "repeat"},
-        )  # fmt: skip
+    every = ((task, each) for task in plan.tasks for each in trainings_of(task.variant.settings, task.choice))
+    for task, choice in every:
+        cell, _ = cell_of(str(task.variant.request.data), task.variant.settings, choice, task.variant.name)
         numbers = [("quality/published/mean", name, 0.5) for name in ("accuracy", "f1", "roc_auc")]
         for phase in ("pretraining", "fine-tuning"):
             numbers += [(f"cost/{phase}", "seconds", 2.0), (f"cost/{phase}", "epochs", 1.0)]

@@ -34,8 +34,8 @@ def test_options_of_a_spec_stay_beside_the_one_that_is_smaller() -> None:
 def test_settings_that_multiply_take_the_root_of_the_share() -> None:
     values: Values = {"study": "training", "runs": 8, "rows": 50_000, "pretraining": 60, "finetuning": 60}
     less = scaled(values, find_paper("tabvfl").scaling, 0.005)
-    assert less.values == values | {"runs": 1, "rows": 10_000, "pretraining": 12, "finetuning": 12}
-    assert less.less[:2] == ("1 of 8 runs", "10,000 of 50,000 rows")
+    assert less.values == values | {"runs": 2, "rows": 7071, "pretraining": 8, "finetuning": 8}
+    assert less.less[:2] == ("2 of 8 runs", "7,071 of 50,000 rows")
 
 
 def test_watched_batches_shrink_with_all_batches() -> None:
