@@ -1,30 +1,36 @@
-"""People are read from thin columns and taken away, which leaves thin columns to others; turn after turn."""
+"""People are read from thin columns and taken away, which leaves thin columns to others; turn after turn.
+
+When about half are gone, what is left of the second layer spans the others, and they are read there.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from seepage._core import Progress, silent
+from seepage._core import Progress, Streams, silent
 from seepage.attacks.vertical.columns import Columns, Part
+from seepage.attacks.vertical.hidden import Hidden, Members, SecondLayer
+from seepage.attacks.vertical.hidden_fit import fitted, polished
+from seepage.attacks.vertical.hidden_proof import judged
 from seepage.attacks.vertical.relu_slopes import Net
-from seepage.attacks.vertical.sightings import Sightings, rows_of, sightings
+from seepage.attacks.vertical.seeking import FEW, Seeking
 from seepage.attacks.vertical.traces import PROBABILITY, ROUGH, SURE, Solved, Traces, held, solved, traces
 from seepage.data import Layout
 
-AT_ONCE = 400  # rows that are looked for in a turn
-TOGETHER = 2  # sightings of one person that is known that find a row together
-OFTEN = 2  # sightings of a person that are tried in a turn
 HORIZON = (150, 300, 500)  # batches of the first turns: who is read from these need not be looked for in others
-FEW = 3  # batches in which a row must show to be a person's
 MORE = 3  # equations beyond those that numbers need
 CLOSE = 1e-3  # share of a slope's scale that a proven row may miss
 TINY = 5 * PROBABILITY
 FIT = 0.7  # share of the batches in which a row shows where its scale must fit
 FLOAT = 5e-7  # relative error of slopes in float32
 RETURNED = 200  # people who are put back together
+ROOM = 12  # directions that are missing in the second layer's gradients when people are looked for there
+WORTH = 0.02  # share of the unread that a turn must read there; else columns are looked at
+AGAIN = 0.01  # share of all people who must be new before those who were read are put back once more
 FINE = 1e-3  # deviation of numbers of a row that is taken away while others can be read without that
 
 
@@ -41,16 +47,33 @@ class Read:
 class Peeling:
     """One turn after the other: rows are found, told whose they are, proven, and taken away."""
 
-    def __init__(self, layout: Layout, columns: Columns, net: Net, steps: int) -> None:
-        self._layout, self._columns, self._net, self._steps = layout, columns, net, steps
-        self._seen: Sightings | None = None
-        self._tried = torch.zeros(0, dtype=torch.bool)
+    def __init__(
+        self, layout: Layout, columns: Columns, net: Net, second: SecondLayer, steps: tuple[int, int], streams: Streams
+    ) -> None:
+        self._layout, self._columns, self._net, self._steps = layout, columns, net, steps[1]
+        self._second, self._generator = second, streams.numpy("starts")
+        people = len(columns.open)
+        self._rows = torch.zeros(people, layout.width, dtype=torch.float64)
+        self._labels = torch.zeros(people, dtype=torch.long)
+        self._seeking = Seeking(layout, columns, net, steps[0])
         self._taken: Part | None = None
-        self._read: dict[int, Tensor] = {}
         self._waiting: dict[int, Tensor] = {}  # rows by person that show, and are not proven yet
-        self._turns = self._gained = 0
+        self._room = ROOM
+        self._turns = self._gained = self._before = 0
         self._stuck = False  # nobody was read by finely known rows alone
         self.done = False
+
+    def begin(self, read: Sequence[Read]) -> None:
+        """Take away people who were read before."""
+        if read:
+            people = torch.tensor([each.person for each in read])
+            rows, labels = torch.stack([each.row for each in read]), torch.tensor([each.label for each in read])
+            numeric = self._layout.numeric
+            known = torch.zeros(len(read), numeric, numeric, dtype=rows.dtype)
+            seen = traces(self._columns, self._net, rows, self._columns.members[:, people], every=True)
+            none = torch.zeros(len(seen.rows), dtype=torch.bool)
+            self._take(people, Solved(rows, labels, known, known, none), seen, none)
+            self._before = len(read)
 
     def turn(self, progress: Progress = silent) -> list[Read]:
         """Rows that are read now, some of them once more."""
@@ -59,88 +82,66 @@ class Peeling:
         self._turns += 1
         progress("people who show in columns", int((~self._columns.open).sum()), len(self._columns.open))
         self._columns.narrow()
-        self._look(until)
-        proven = self._proven(*self._whose(*self._rows()))
-        self._gained += len(proven)
+        proven = self._from_hidden()
+        if len(proven) < WORTH * int(self._columns.open.sum()):
+            proven += self._proven(*self._seeking.found(until))
+        self._gained = int((~self._columns.open).sum()) - self._before
         if proven or until < batches:
             self._stuck = False
         elif not self._stuck:
             self._stuck = True
-        elif self._gained:
-            self._tried[:], self._gained, self._stuck = False, 0, False  # others are gone since it was tried in vain
+        elif self._gained > AGAIN * len(self._columns.open):
+            self._seeking.afresh()
+            self._stuck = False
+            self._before += self._gained
             return self._again()
         else:
             self.done = True
         return proven
 
-    def _look(self, until: int) -> None:
-        """Add what is seen now; leave out columns from which somebody was taken."""
-        new = sightings(self._columns, self._net, self._layout, until)
-        if self._seen is not None:
-            stands = self._seen.stand(self._columns)
-            new, self._tried = self._seen.at(stands).and_those(new), self._tried[stands]
-        self._seen = new
-        self._tried = torch.cat([self._tried, torch.zeros(len(new) - len(self._tried), dtype=torch.bool)])
+    def _from_hidden(self) -> list[Read]:
+        """People whose rows lie in what is left of the second layer, where that has fewer directions than neurons."""
+        columns, layout = self._columns, self._layout
+        people, hidden = columns.open.nonzero()[:, 0], self._hidden()
+        if not len(people) or hidden is None or (spare := int(hidden.spare.median())) < self._room:
+            return []
+        own = Members.of(columns.members[: len(hidden), people])
+        start = torch.from_numpy(self._generator.standard_normal((len(people), layout.width)))
+        usual = columns.logarithms(columns.may[people])
+        rows = fitted(hidden, self._second.net, own, usual, layout, self._steps, start)
+        read = self._by_hidden(hidden, people, rows)
+        self._room = spare + 1 if len(read) < WORTH * len(people) else ROOM
+        return read
 
-    def _rows(self) -> tuple[Tensor, Tensor]:
-        """Rows of some sightings that were not tried yet, and the people (rows, people) who each can be."""
-        assert self._seen is not None
-        people = len(self._columns.open)
-        who = self._columns.candidates(self._seen.allowed) & self._columns.members[self._seen.batches]
-        groups = self._groups(who)
-        if not groups:
-            return torch.zeros(0, self._layout.width, dtype=torch.float64), torch.zeros(0, people, dtype=torch.bool)
-        table = torch.full((len(groups), TOGETHER), -1)
-        for place, group in enumerate(groups):
-            table[place, : len(group)] = torch.tensor(group)
-        there, who = table >= 0, who[table[:, 0]]
-        may = who.float() @ self._columns.may.float() > 0
-        found = [
-            rows_of(
-                self._seen.at(table[part].clamp(min=0).flatten()),
-                there[part],
-                may[part],
-                self._columns,
-                self._net,
-                self._layout,
-                self._steps,
-            )
-            for part in torch.split(torch.arange(len(groups)), 128)
-        ]
-        return torch.cat(found), who
+    def _hidden(self) -> Hidden | None:
+        """What is left of the second layer; None while it has about as many directions as neurons."""
+        columns, moments = self._columns, len(self._second.whole)
+        members = columns.members[:moments]
+        unread = (members & columns.open).sum(1)
+        hidden = self._second.without(self._rows, self._labels, members & ~columns.open, unread)
+        return hidden if int(hidden.spare.median()) >= ROOM else None
 
-    def _groups(self, who: Tensor) -> list[list[int]]:
-        """Sightings that are tried now: together if they can be one person's only, else one by one; surest first."""
-        assert self._seen is not None
-        count = who.sum(1)
-        order = torch.argsort(count + self._seen.batches / len(self._columns.left), stable=True).tolist()
-        certain, single = dict[int, list[int]](), list[list[int]]()
-        times = torch.zeros(len(self._columns.open))
-        for place in order:
-            if not count[place] or self._tried[place] or len(certain) + len(single) >= AT_ONCE:
-                continue
-            people = who[place].nonzero()[:, 0]
-            if len(people) == 1:
-                group = certain.setdefault(int(people[0]), [])
-                if len(group) < TOGETHER:
-                    group.append(place)
-                    self._tried[place] = True
-            elif bool((times[people] < OFTEN).any()):
-                times[people] += 1
-                single.append([place])
-                self._tried[place] = True
-        return [*certain.values(), *single]
+    def _by_hidden(self, hidden: Hidden, people: Tensor, rows: Tensor) -> list[Read]:
+        """Find the numbers of these people's rows in it, and take away what is proven."""
+        net, where = self._second.net, self._columns.members
+        own = Members.of(where[: len(hidden), people])
+        found = polished(hidden, net, own, rows, self._layout.numeric)
+        said = judged(hidden, net, own, where, people, found)
+        certain = said.certain
+        people, rows, labels = people[certain], found.rows[certain], said.labels[certain]
+        seen = traces(self._columns, self._net, rows, where[:, people], every=True)
+        none = torch.zeros(len(seen.rows), dtype=torch.bool)
+        proven = Solved(rows, labels, found.covariance[certain], found.covariance[certain], none)
+        self._take(people, proven, seen, none)
+        return _told(people, proven, torch.ones(len(people), dtype=torch.bool))
 
-    def _whose(self, rows: Tensor, who: Tensor) -> tuple[Tensor, Tensor]:
-        """People and their rows: of those who a row can be, the one in whose batches it shows most often."""
-        members = self._columns.members.float()
-        seen = traces(self._columns, self._net, rows, members @ who.float().T > 0)
-        shows = torch.zeros(len(members), len(rows))
-        shows[seen.batches, seen.rows] = 1
-        most, person = ((shows.T @ members) * who).max(1)
-        lacks = ((rows[:, self._layout.numeric :] > 0.5) & ~self._columns.may[person]).any(1)
-        good = (most >= FEW) & ~lacks
-        return person[good], rows[good]
+    def _take(self, people: Tensor, found: Solved, seen: Traces, fits: Tensor) -> None:
+        """These people, who are read, leave all of their batches."""
+        part = self._part(people, found, seen, fits)
+        self._columns.take_away(part)
+        self._taken = part if self._taken is None else self._taken.and_that(part)
+        self._columns.open[people] = False
+        self._rows[people], self._labels[people] = found.rows, found.labels
 
     def _proven(self, people: Tensor, rows: Tensor) -> list[Read]:
         """Find the numbers of these people's rows, and of those that wait, and take away what is proven."""
@@ -165,32 +166,35 @@ class Peeling:
         seen = traces(self._columns, self._net, rows, self._columns.members[:, people], every=True)
         found = solved(rows, seen, self._layout.numeric, ROUGH[-1])
         certain, fits = self._certain(people, found, seen)
-        part = self._part(people, found, seen.at(certain[seen.rows]), fits[certain[seen.rows]])
-        self._columns.take_away(part)
-        self._taken = part if self._taken is None else self._taken.and_that(part)
-        self._columns.open[people[certain]] = False
-        self._read |= {int(people[place]): found.rows[place] for place in certain.nonzero()[:, 0].tolist()}
+        mine = certain[seen.rows]
+        self._take(people[certain], found.at(certain), seen.of(certain), fits[mine])
         return certain, found
 
     def _again(self) -> list[Read]:
-        """Find the numbers of those who were read once more, from columns that have fewer people now.
+        """Find the numbers of those who were read once more, in batches that have fewer people now.
 
         A number that was a little off put a neuron on the wrong side in some batch, which stays there as an error.
         """
-        better = list[Read]()
-        for people in torch.split(torch.tensor(sorted(self._read)), RETURNED):
+        better, columns = list[Read](), self._columns
+        every = (~columns.open).nonzero()[:, 0]
+        for people in torch.split(every, RETURNED):
             assert self._taken is not None
-            part, rows = self._taken.of(people), torch.stack([self._read[person] for person in people.tolist()])
-            self._columns.put_back(part)
-            self._columns.narrow()
-            rest = self._taken.of(torch.tensor(sorted(set(self._read) - set(people.tolist())), dtype=torch.long))
-            seen = traces(self._columns, self._net, rows, self._columns.members[:, people])
-            self._taken = rest
-            read, found = self._settled(people, solved(rows, seen, self._layout.numeric, CLOSE).rows)
-            left = part.of(people[~read])
-            self._columns.take_away(left)
+            part, rows = self._taken.of(people), self._rows[people]
+            columns.put_back(part)
+            columns.narrow()
+            columns.open[people] = True
+            self._taken = self._taken.of(every[~torch.isin(every, people)])
+            hidden = self._hidden()
+            if hidden is not None:
+                better += self._by_hidden(hidden, people, rows)
+            else:
+                seen = traces(columns, self._net, rows, columns.members[:, people])
+                read, found = self._settled(people, solved(rows, seen, self._layout.numeric, CLOSE).rows)
+                better += _told(people, found, read)
+            left = part.of(people[columns.open[people]])
+            columns.take_away(left)
+            columns.open[people] = False
             self._taken = self._taken.and_that(left)
-            better += _told(people, found, read)
         return better
 
     def _certain(self, people: Tensor, found: Solved, seen: Traces) -> tuple[Tensor, Tensor]:

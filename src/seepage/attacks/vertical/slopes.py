@@ -5,7 +5,8 @@ a category is the sum of the slopes of those who have it, and some are one perso
 (``sightings.py``). Such a column tells on which side of two hundred planes the row lies, which finds its categories.
 The row then tells its slopes in every other batch up to a scale: where the person shows there says who it is, and each
 scale is a linear equation for the numbers (``traces.py``). A row that is read is taken away from all of its batches,
-which leaves others in columns with fewer people.
+which leaves others in columns with fewer people. When about half of everyone is gone, what is left of the second
+layer's gradient spans everyone else, one by one (``hidden.py``).
 """
 
 from __future__ import annotations
@@ -18,12 +19,16 @@ from torch import Tensor
 
 from seepage._core import NotApplicable, Progress, Streams, silent
 from seepage.attacks.vertical.columns import Columns
-from seepage.attacks.vertical.peeling import Peeling
+from seepage.attacks.vertical.hidden import SecondLayer
+from seepage.attacks.vertical.peeling import Peeling, Read
 from seepage.attacks.vertical.relu_slopes import Net, layers_of, net_of, stacked
 from seepage.observation import Claim
 from seepage.observation.vertical import Recovery, VerticalScene, VerticalUpdate
 
-DRAWN = Streams(0)  # nothing is drawn
+DRAWN = Streams(0)
+FIRST = 25  # times that each person is in a batch of those that are looked at first: they tell most
+ENOUGH = 0.98  # share of the people who are enough: of the others the model was sure early, and later batches lack them
+OFTEN = 10  # times that each person is in a batch whose second layer is kept
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,10 +39,14 @@ class Slopes:
         A row is *certified* if its slopes show in columns of at least three batches more than it has numbers, each
         time in four neurons or more and at the row's own scale, to a thousandth or three of its errors; if errors of
         these scales leave each number a thousandth of a deviation, so that it is right to a fiftieth; and if no other
-        person was in as many of these batches. Rows whose numbers are known less well are told, and not certified.
+        person was in as many of these batches. Or if row and slopes lie in what is left of the second layer in three
+        batches or more, at the scale that the model gives the row, in a set of batches that no other person was in,
+        and are missing in none where they would be seen. Rows whose numbers are known less well are told, and not
+        certified.
 
     Args:
-        steps: of the descent that finds categories.
+        steps: of the descent that finds categories in a column.
+        search: steps of the descent that finds rows in what is left of the second layer.
         memory: bytes of gradients and weights that are kept; the first batches are, which tell most.
 
     References:
@@ -49,6 +58,7 @@ class Slopes:
     """
 
     steps: int = 40
+    search: int = 150
     memory: int = 1 << 30
 
     def start(self, scene: VerticalScene, streams: Streams = DRAWN, *, progress: Progress = silent) -> SlopeReader:
@@ -60,16 +70,23 @@ class Slopes:
             )
         if not scene.space.layout.sizes or scene.space.standardised or scene.space.layout.embedded:
             raise NotApplicable("Slopes are read from columns of one-hot categories; the model sees none.")
-        return SlopeReader(self, scene, layers, progress)
+        return SlopeReader(self, scene, layers, streams, progress)
 
 
 class SlopeReader:
     """Takes batches as they come; says at any time whose rows they determine."""
 
     def __init__(
-        self, settings: Slopes, scene: VerticalScene, layers: tuple[str, str, str], progress: Progress = silent
+        self,
+        settings: Slopes,
+        scene: VerticalScene,
+        layers: tuple[str, str, str],
+        streams: Streams,
+        progress: Progress = silent,
     ) -> None:
-        self._settings, self._scene, self._layers, self._progress = settings, scene, layers, progress
+        self._settings, self._scene, self._layers = settings, scene, layers
+        self._streams, self._progress = streams, progress
+        self._second: list[Tensor] = []
         self._kept: list[tuple[Tensor, Tensor, Net]] = []
         self.seen = 0
 
@@ -81,6 +98,9 @@ class SlopeReader:
         each = 12 * (sum(value.numel() for value in update.parameters.values()) + gradient.numel())
         if (len(self._kept) + 1) * each <= self._settings.memory:
             self._kept.append((update.rows, len(update.rows) * gradient, net_of(update.parameters, self._layers)))
+            if len(self._second) * self._scene.batch_size < OFTEN * self._scene.rows:
+                second = [update.gradient[f"{self._layers[1]}.{part}"].double() for part in ("weight", "bias")]
+                self._second.append(len(update.rows) * torch.cat([second[0], second[1][:, None]], 1))
 
     def claims(self) -> list[Claim]:
         """One claim about everyone's rows; it says which are proven."""
@@ -98,21 +118,33 @@ class SlopeReader:
         inputs = torch.full((people, layout.width), torch.nan, dtype=torch.float64)
         labels = torch.full((people,), -1, dtype=torch.long)
         proven = torch.zeros(people, dtype=torch.bool)
-        if self._kept:
-            members = torch.zeros(len(self._kept), people, dtype=torch.bool)
-            for place, (rows, _, _) in enumerate(self._kept):
-                members[place, rows] = True
-            left = torch.stack([each[:, layout.numeric :].T.double() for _, each, _ in self._kept])
-            columns = Columns(left, members, layout.sizes)
-            net = stacked([net for _, _, net in self._kept]).double()
-            search = Peeling(layout, columns, net, self._settings.steps)
-            while not search.done:
-                for each in search.turn(self._progress):
-                    inputs[each.person], labels[each.person], proven[each.person] = each.row, each.label, each.proven
+        for each in self._read():
+            inputs[each.person], labels[each.person], proven[each.person] = each.row, each.label, each.proven
         told = torch.isfinite(inputs).all(1)
         read, certified = int(told.sum()), int(proven.sum())
         note = (
             f"{read} of {people} rows are read by {self.seen} batches, {certified} of them certified: "
-            "their slopes show in columns of a category that few of a batch fill."
+            "their slopes show in columns that few of a batch fill, or in what is left of the second layer."
         )
         return Recovery(inputs, told, (), math.nan, note, labels=labels), proven
+
+    def _read(self) -> list[Read]:
+        """Everybody who is read: from the first batches, and if many are left, then from all."""
+        layout, people, found = self._scene.space.layout, self._scene.rows, dict[int, Read]()
+        if not self._kept:
+            return []
+        members = torch.zeros(len(self._kept), people, dtype=torch.bool)
+        for place, (rows, _, _) in enumerate(self._kept):
+            members[place, rows] = True
+        left = torch.stack([each[:, layout.numeric :].T.double() for _, each, _ in self._kept])
+        net = stacked([net for _, _, net in self._kept]).double()
+        second = SecondLayer(torch.stack(self._second), net.at(torch.arange(len(self._second))))
+        steps = (self._settings.steps, self._settings.search)
+        for until in sorted({min(FIRST * people // self._scene.batch_size, len(left)), len(left)}):
+            if len(found) < ENOUGH * people:
+                columns = Columns(left[:until].clone(), members[:until], layout.sizes)
+                search = Peeling(layout, columns, net.at(torch.arange(until)), second, steps, self._streams)
+                search.begin(list(found.values()))
+                while not search.done:
+                    found |= {each.person: each for each in search.turn(self._progress)}
+        return list(found.values())

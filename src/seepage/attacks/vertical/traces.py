@@ -183,6 +183,11 @@ class Solved:
     precision: Tensor
     fitting: Tensor
 
+    def at(self, rows: Tensor) -> Solved:
+        """Some rows, without the traces."""
+        none = torch.zeros(0, dtype=torch.bool)
+        return Solved(self.rows[rows], self.labels[rows], self.covariance[rows], self.precision[rows], none)
+
     @property
     def deviation(self) -> Tensor:
         """(rows, numbers) of each number."""

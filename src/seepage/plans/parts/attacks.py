@@ -255,7 +255,7 @@ VERTICAL = (
         make=Slopes,
         works_on=("vertical",),
         about="Reads and proves people from columns of a category that few of a batch fill, in batches of any size, "
-        "while a ReLU net trains; takes them away, and goes on.",
+        "while a ReLU net trains; takes them away, and reads the others in what is left of the second layer.",
         needs=_BATCHES,
         paper="Seepage (docs/explanation/vertical-gradients.md)",
     ),
