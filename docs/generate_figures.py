@@ -96,13 +96,13 @@ def by(key: str) -> Name:
 def tableak_batches() -> Figure:
     sizes = ("8", "16", "32", "64", "128")
     names = {"TabLeak (no pooling)": "no pooling", "TabLeak (no softmax)": "no softmax"}
-    run = both(
-        [cell for cell in stored("tableak/1") if cell.published is not None],
-        by("batch"),
-        lambda cell: names.get(cell.place["attack"], cell.place["attack"]),
-    )
-    panel = Panel(f"Table 1: {share('tableak/1')}", "rows in a batch", "cells right, %", sizes, run, 100, 10, 40)
-    return Figure("TabLeak, Adult, labels known: accuracy over batch size by attack", [panel])
+    panels = []
+    for known, words in (("true", "labels known"), ("false", "labels restored")):
+        cells = [cell for cell in stored("tableak/1", **{"labels known": known}) if cell.published is not None]
+        run = both(cells, by("batch"), lambda cell: names.get(cell.place["attack"], cell.place["attack"]))
+        title = f"{words}: {share('tableak/1')}"
+        panels.append(Panel(title, "rows in a batch", "cells right, %", sizes, run, 100, 10, 40))
+    return Figure("TabLeak, Adult, Table 1: accuracy over batch size by attack", panels)
 
 
 def profiling_batches() -> Figure:

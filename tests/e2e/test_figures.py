@@ -47,9 +47,12 @@ def test_the_figures_of_the_results_are_fresh_and_shown(figures: ModuleType) -> 
 
 
 def test_a_figure_shows_what_the_stored_cells_say(figures: ModuleType) -> None:
-    (panel,) = figures.tableak_batches().panels
-    ours, theirs = (series for series in panel.series if series.name == "TabLeak")
-    (cell, _) = figures.stored("tableak/1", batch="32", attack="TabLeak")  # the second is matched by distance
+    known, restored = figures.tableak_batches().panels
+    ours, theirs = (series for series in known.series if series.name == "TabLeak")
+    own = {"batch": "32", "attack": "TabLeak"}
+    (cell, _) = figures.stored("tableak/1", **own, **{"labels known": "true"})  # the second is matched by distance
+    (other, _) = figures.stored("tableak/1", **own, **{"labels known": "false"})
+    assert restored.series[0].points["32"].value == other.ours != cell.ours
     assert (ours.points["32"].value, ours.points["32"].low) == (cell.ours, cell.low)
     assert (theirs.published, theirs.points["32"].value) == (True, cell.published)
     assert theirs.points["32"].high == cell.published + cell.spread
