@@ -201,7 +201,10 @@ def test_the_mean_target_from_fedavg() -> None:
         assert "4 local steps" in answer.note
 
 
-@pytest.mark.parametrize("name", RESTORERS)
+LISTENING = [name for name in RESTORERS if name != "zeros"]  # it does not ask the update
+
+
+@pytest.mark.parametrize("name", LISTENING)
 @pytest.mark.parametrize("value", [0.0, float("nan"), float("inf")])
 def test_useless_updates_have_no_labels(name: str, value: float) -> None:
     good = tiny("mlp", "regression" if name == "regression" else "binary", 1)[0]
@@ -213,13 +216,21 @@ def test_useless_updates_have_no_labels(name: str, value: float) -> None:
     assert "NaN" in second.note
 
 
-@pytest.mark.parametrize("name", RESTORERS)
+@pytest.mark.parametrize("name", LISTENING)
 def test_a_last_layer_that_was_not_sent_says_nothing(name: str) -> None:
     good = tiny("mlp", "regression" if name == "regression" else "binary", 1)[0]
     update = {key: torch.zeros_like(part) if key.startswith("6.") else part for key, part in good.update.items()}
     (answer,) = RESTORERS[name]()([dataclasses.replace(good, update=update)], Streams(0))
     assert answer.outcome is Outcome.NOT_APPLICABLE
     assert "last layer is zero" in answer.note
+
+
+@pytest.mark.parametrize(("task", "kind"), [("binary", torch.int64), ("regression", torch.float32)])
+def test_labels_that_nobody_asked_for_are_zero(task: str, kind: torch.dtype) -> None:
+    (answer,) = RESTORERS["zeros"]()(tiny("mlp", task, 8)[:1], Streams(0))
+    assert answer.labels is not None
+    assert torch.equal(answer.labels, torch.zeros(8, dtype=kind))
+    assert not answer.exact
 
 
 def test_auto_takes_the_restorer_of_the_task() -> None:
@@ -235,7 +246,7 @@ def test_auto_takes_the_restorer_of_the_task() -> None:
     assert "several rows" in auto(numbers, Streams(1))[0].note
 
 
-@pytest.mark.parametrize("name", [name for name in RESTORERS if name != "auto"])
+@pytest.mark.parametrize("name", [name for name in LISTENING if name != "auto"])
 def test_the_wrong_task_is_not_applicable(name: str) -> None:
     observations = tiny("mlp", "binary" if name == "regression" else "regression", 1)
     assert all(answer.outcome is Outcome.NOT_APPLICABLE for answer in RESTORERS[name]()(observations, Streams(0)))

@@ -9,6 +9,7 @@ from seepage.attacks.labels.idlg import IDLG
 from seepage.attacks.labels.regression import Regression
 from seepage.attacks.labels.restored import Restored, Restorer
 from seepage.attacks.labels.yin import Yin
+from seepage.attacks.labels.zeros import Zeros
 
 RESTORERS: dict[str, Callable[[], Restorer]] = {
     "idlg": IDLG,
@@ -17,6 +18,18 @@ RESTORERS: dict[str, Callable[[], Restorer]] = {
     "geng": Geng,
     "counts": Counts,
     "regression": Regression,
+    "zeros": Zeros,
 }
 
-__all__ = ["IDLG", "RESTORERS", "AutomaticRestorer", "Counts", "Geng", "Regression", "Restored", "Restorer", "Yin"]
+__all__ = [
+    "IDLG",
+    "RESTORERS",
+    "AutomaticRestorer",
+    "Counts",
+    "Geng",
+    "Regression",
+    "Restored",
+    "Restorer",
+    "Yin",
+    "Zeros",
+]
