@@ -45,7 +45,7 @@ class Line:
         counts = self.counts
         stand = f"{counts.within} / {counts.above} / {counts.below}" if counts.cells else ""
         if self.kind == "stored":
-            stand += f"; {counts.weaker} weaker"
+            stand += f"; {counts.weaker} weaker" + (f", {counts.clearly} clearly" if counts.weaker else "")
         run = f"{counts.cells} of {self.published}" if counts.cells else f"0 of {self.published}"
         return [f"**{self.table.number}** {self.table.title}", self.run, run, stand, self.why]
 
@@ -87,7 +87,7 @@ def lines_of(paper: Paper, notes: PaperNotes) -> Iterator[Line]:
         if file.exists():
             stored = read_table(file)
             share = "all of the work" if stored.scale == 1 else f"{100 * stored.scale:.2g} % of the work"
-            counts = standing(stored.cells)
+            counts = standing(stored.cells, describes=table.describes)
             known = kept.stored if kept.stored.begun == stored.created else Differences()
             yield Line(table, "stored", f"stored, {share}", count, counts, _why(counts, known), cost)
         if kept.earlier is not None:
@@ -141,7 +141,10 @@ def _counted(lines: Sequence[Line]) -> list[str]:
 
 def _weaker(lines: Sequence[Line]) -> str:
     counts = sum((line.counts for line in lines), Standing())
-    return f"{counts.weaker} ({counts.weaker / counts.cells:.0%})" if counts.cells else ""
+    if not counts.cells:
+        return ""
+    said = [f"{number} ({number / counts.cells:.0%})" for number in (counts.weaker, counts.clearly)]
+    return ", clearly ".join(said)
 
 
 def _hours(hours: float) -> str:

@@ -42,14 +42,24 @@ def test_a_cell_is_judged_by_the_rule(given: Comparison, wanted: Verdict) -> Non
 
 def test_only_cells_beside_a_published_number_are_counted() -> None:
     cells = [cell(10.0), cell(12.0), cell(7.0), cell(6.0), cell(None), cell(1.0, published=None)]
-    assert standing(cells) == Standing(cells=5, within=1, above=1, below=2, failed=1, weaker=2)
+    assert standing(cells) == Standing(cells=5, within=1, above=1, below=2, failed=1, weaker=2, clearly=2)
     both = standing(cells) + standing([cell(10.0)])
-    assert both == Standing(cells=6, within=2, above=1, below=2, failed=1, weaker=2)
+    assert both == Standing(cells=6, within=2, above=1, below=2, failed=1, weaker=2, clearly=2)
 
 
 def test_a_larger_error_is_weaker_and_a_smaller_one_is_not() -> None:
     errors = [each.model_copy(update={"metric": "mse"}) for each in (cell(12.0), cell(7.0), cell(10.0))]
-    assert standing(errors) == Standing(cells=3, within=1, above=1, below=1, weaker=1)
+    assert standing(errors) == Standing(cells=3, within=1, above=1, below=1, weaker=1, clearly=1)
+
+
+def test_numbers_that_describe_are_neither_weaker_nor_stronger() -> None:
+    cells = [cell(12.0), cell(7.0)]
+    assert standing(cells, describes=True) == Standing(cells=2, above=1, below=1)
+
+
+def test_weaker_is_clear_where_our_interval_does_not_reach_the_published_number() -> None:
+    cells = [cell(8.0, spread=1.0, low=6.0, high=high) for high in (9.9, 10.0)]
+    assert standing(cells) == Standing(cells=2, below=2, weaker=2, clearly=1)
 
 
 @pytest.mark.parametrize("metric", ["entropy_num", "data_share_cat"])

@@ -125,6 +125,7 @@ class PaperTable(Declared):
         scaling: if it differs from that of the paper's other tables.
         own: data sets of this table that the user's own copy of another one replaces.
         differs: what is not as in the paper.
+        describes: its numbers are no measure of an attack, so none is weaker or stronger.
     """
 
     number: str
@@ -144,6 +145,7 @@ class PaperTable(Declared):
     scaling: Scaling | None = None
     own: dict[str, str] = Field(default_factory=dict)
     differs: tuple[str, ...] = ()
+    describes: bool = False
 
 
 class Paper(Declared):

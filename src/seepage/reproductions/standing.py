@@ -60,6 +60,7 @@ class Standing:
         failed: of them, those without a number of ours.
         weaker: of them, those whose number of ours is worse by more than the spread. Doubt, and how many cells have
             it, are neither better nor worse.
+        clearly: of these, those whose interval of ours does not reach the published number either.
     """
 
     cells: int = 0
@@ -68,6 +69,7 @@ class Standing:
     below: int = 0
     failed: int = 0
     weaker: int = 0
+    clearly: int = 0
 
     def __add__(self, other: Standing) -> Standing:
         return Standing(
@@ -77,23 +79,35 @@ class Standing:
             self.below + other.below,
             self.failed + other.failed,
             self.weaker + other.weaker,
+            self.clearly + other.clearly,
         )
 
 
-def standing(cells: Iterable[Comparison]) -> Standing:
-    """Count the cells that have a published number beside them."""
+def standing(cells: Iterable[Comparison], *, describes: bool = False) -> Standing:
+    """Count the cells that have a published number beside them.
+
+    Args:
+        describes: the numbers are no measure of an attack, so none is weaker.
+    """
     judged = [(verdict(cell), cell) for cell in cells]
     said = [each for each, _ in judged if each is not Verdict.ALONE]
+    weaker = [] if describes else [cell for each, cell in judged if _weaker(each, cell.metric)]
     return Standing(
         cells=len(said),
         within=said.count(Verdict.WITHIN),
         above=said.count(Verdict.ABOVE),
         below=said.count(Verdict.BELOW),
         failed=said.count(Verdict.FAILED),
-        weaker=sum(_weaker(each, cell.metric) for each, cell in judged),
+        weaker=len(weaker),
+        clearly=sum(not _reached(cell) for cell in weaker),
     )
 
 
 def _weaker(said: Verdict, metric: str) -> bool:
     worse = Verdict.ABOVE if metric in LESS_IS_BETTER else Verdict.BELOW
     return said is worse and metric not in DESCRIBING
+
+
+def _reached(cell: Comparison) -> bool:
+    """Whether our interval covers the published number."""
+    return cell.low is not None and cell.high is not None and cell.low <= (cell.published or 0.0) <= cell.high
