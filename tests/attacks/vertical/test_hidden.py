@@ -89,12 +89,14 @@ def test_everybodys_own_row_is_proven_and_nobody_elses(seed: int) -> None:
     own = polished(case.left, net, case.own, rows, NUMBERS)
     said = judged(case.left, net, case.own, case.members, case.unread, own)
     assert float(said.certain.double().mean()) > 0.6
+    assert not bool(said.refuted.any())
     assert torch.equal(said.labels[said.certain], case.y[case.unread][said.certain])
     for shift in (1, 7, 20):  # in many batches of everyone somebody else's row shows
         wrong = polished(case.left, net, case.own, rows.roll(shift, 0), NUMBERS)
         said = judged(case.left, net, case.own, case.members, case.unread, wrong)
         same = (wrong.rows - rows).abs().amax(1) < 0.02
         assert not bool((said.certain & ~same).any())
+        assert float(said.refuted[~same].double().mean()) > 0.9
 
 
 def test_a_category_that_is_wrong_is_not_proven() -> None:

@@ -26,10 +26,12 @@ FINE = 1e-3  # deviation of every number, in inputs
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """(people,) which rows are proven, and the labels that their scales say."""
+    """(people,) which rows are proven, the labels that their scales say, and which rows are missing where they would
+    be seen, so that they are not these people's."""
 
     certain: Tensor
     labels: Tensor
+    refuted: Tensor
 
 
 def judged(left: Hidden, net: Net, own: Members, where: Tensor, people: Tensor, found: Polished) -> Judged:
@@ -55,6 +57,6 @@ def judged(left: Hidden, net: Net, own: Members, where: Tensor, people: Tensor, 
     together[own.people[batches, slots], batches] = 1
     shared = together @ where[: len(left)].float()
     shared[torch.arange(len(people)), people] = 0
-    fitting = count(fits)
-    certain = (fitting >= FEW) & (fitting >= FIT * count(shows)) & (shared.amax(1) < fitting) & (count(missed) == 0)
-    return Judged(certain & (found.deviation < FINE).all(1), labels)
+    fitting, refuted = count(fits), count(missed) > 0
+    certain = (fitting >= FEW) & (fitting >= FIT * count(shows)) & (shared.amax(1) < fitting) & ~refuted
+    return Judged(certain & (found.deviation < FINE).all(1), labels, refuted)

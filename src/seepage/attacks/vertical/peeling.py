@@ -27,7 +27,7 @@ CLOSE = 1e-3  # share of a slope's scale that a proven row may miss
 TINY = 5 * PROBABILITY
 FIT = 0.7  # share of the batches in which a row shows where its scale must fit
 FLOAT = 5e-7  # relative error of slopes in float32
-RETURNED = 200  # people who are put back together
+RETURNED = 0.1  # share of all people who are put back together
 ROOM = 12  # directions that are missing in the second layer's gradients when people are looked for there
 WORTH = 0.02  # share of the unread that a turn must read there; else columns are looked at
 AGAIN = 0.01  # share of all people who must be new before those who were read are put back once more
@@ -109,7 +109,7 @@ class Peeling:
         start = torch.from_numpy(self._generator.standard_normal((len(people), layout.width)))
         usual = columns.logarithms(columns.may[people])
         rows = fitted(hidden, self._second.net, own, usual, layout, self._steps, start)
-        read = self._by_hidden(hidden, people, rows)
+        read, _ = self._by_hidden(hidden, people, rows)
         self._room = spare + 1 if len(read) < WORTH * len(people) else ROOM
         return read
 
@@ -121,8 +121,9 @@ class Peeling:
         hidden = self._second.without(self._rows, self._labels, members & ~columns.open, unread)
         return hidden if int(hidden.spare.median()) >= ROOM else None
 
-    def _by_hidden(self, hidden: Hidden, people: Tensor, rows: Tensor) -> list[Read]:
-        """Find the numbers of these people's rows in it, and take away what is proven."""
+    def _by_hidden(self, hidden: Hidden, people: Tensor, rows: Tensor) -> tuple[list[Read], Tensor]:
+        """Find the numbers of these people's rows in it, and take away what is proven; also (people,) whose rows are
+        refuted."""
         net, where = self._second.net, self._columns.members
         own = Members.of(where[: len(hidden), people])
         found = polished(hidden, net, own, rows, self._layout.numeric)
@@ -133,7 +134,7 @@ class Peeling:
         none = torch.zeros(len(seen.rows), dtype=torch.bool)
         proven = Solved(rows, labels, found.covariance[certain], found.covariance[certain], none)
         self._take(people, proven, seen, none)
-        return _told(people, proven, torch.ones(len(people), dtype=torch.bool))
+        return _told(people, proven, torch.ones(len(people), dtype=torch.bool)), said.refuted
 
     def _take(self, people: Tensor, found: Solved, seen: Traces, fits: Tensor) -> None:
         """These people, who are read, leave all of their batches."""
@@ -173,28 +174,31 @@ class Peeling:
     def _again(self) -> list[Read]:
         """Find the numbers of those who were read once more, in batches that have fewer people now.
 
-        A number that was a little off put a neuron on the wrong side in some batch, which stays there as an error.
+        A number that was a little off put a neuron on the wrong side in some batch, which stays there as an error. And
+        a row that a batch lacks was not this person's.
         """
         better, columns = list[Read](), self._columns
         every = (~columns.open).nonzero()[:, 0]
-        for people in torch.split(every, RETURNED):
+        for people in torch.split(every, max(1, int(RETURNED * len(columns.open)))):
             assert self._taken is not None
             part, rows = self._taken.of(people), self._rows[people]
             columns.put_back(part)
             columns.narrow()
             columns.open[people] = True
             self._taken = self._taken.of(every[~torch.isin(every, people)])
-            hidden = self._hidden()
+            hidden, refuted = self._hidden(), torch.zeros(len(people), dtype=torch.bool)
             if hidden is not None:
-                better += self._by_hidden(hidden, people, rows)
+                read, refuted = self._by_hidden(hidden, people, rows)
             else:
                 seen = traces(columns, self._net, rows, columns.members[:, people])
-                read, found = self._settled(people, solved(rows, seen, self._layout.numeric, CLOSE).rows)
-                better += _told(people, found, read)
-            left = part.of(people[columns.open[people]])
-            columns.take_away(left)
-            columns.open[people] = False
-            self._taken = self._taken.and_that(left)
+                proven, found = self._settled(people, solved(rows, seen, self._layout.numeric, CLOSE).rows)
+                read = _told(people, found, proven)
+            better += read
+            left = people[columns.open[people] & ~refuted]
+            columns.take_away(part.of(left))
+            columns.open[left] = False
+            self._taken = self._taken.and_that(part.of(left))
+            every = every[~torch.isin(every, people[refuted])]
         return better
 
     def _certain(self, people: Tensor, found: Solved, seen: Traces) -> tuple[Tensor, Tensor]:

@@ -15,6 +15,7 @@ AT_ONCE = 400  # rows that are looked for in a turn
 TOGETHER = 2  # sightings of one person that is known that find a row together
 OFTEN = 2  # sightings of a person that are tried in a turn
 FEW = 3  # batches in which a row must show to be a person's
+ELSEWHERE = 0.2  # of these, it may show in so many others: where there are copies nobody can tell whose it is
 
 
 class Seeking:
@@ -100,5 +101,5 @@ class Seeking:
         shows[seen.batches, seen.rows] = 1
         most, person = ((shows.T @ members) * who).max(1)
         lacks = ((rows[:, self._layout.numeric :] > 0.5) & ~self._columns.may[person]).any(1)
-        good = (most >= FEW) & ~lacks
+        good = (most >= FEW) & ~lacks & (shows.sum(0) - most <= ELSEWHERE * most)
         return person[good], rows[good]

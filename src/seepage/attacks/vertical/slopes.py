@@ -147,4 +147,5 @@ class SlopeReader:
                 search.begin(list(found.values()))
                 while not search.done:
                     found |= {each.person: each for each in search.turn(self._progress)}
+                    found = {person: each for person, each in found.items() if not columns.open[person]}
         return list(found.values())
