@@ -67,7 +67,6 @@ class Hidden:
         return Hidden(*(each[batches] for each in vars(self).values()))
 
 
-@dataclass(frozen=True, eq=False)
 class SecondLayer:
     """The second layer's gradients of the first batches.
 
@@ -76,13 +75,10 @@ class SecondLayer:
         net: the weights, of these batches.
     """
 
-    whole: Tensor
-    net: Net
-
-    def __post_init__(self) -> None:
-        values = torch.linalg.svdvals(self.whole)
-        object.__setattr__(self, "_largest", values[:, 0])
-        object.__setattr__(self, "_rank", (values > ROUNDING * values[:, :1]).sum(1))
+    def __init__(self, whole: Tensor, net: Net) -> None:
+        self.whole, self.net = whole, net
+        values = torch.linalg.svdvals(whole)
+        self._largest, self._rank = values[:, 0], (values > ROUNDING * values[:, :1]).sum(1)
 
     def without(self, rows: Tensor, labels: Tensor, read: Tensor, unread: Tensor) -> Hidden:
         """What is left without people who are read.
@@ -96,15 +92,14 @@ class SecondLayer:
         slopes = layers.slopes * ((layers.answers - labels[gone.people]) * gone.there)[..., None]
         left = self.whole - torch.bmm(slopes.transpose(1, 2), layers.inputs)
         outputs, values, inputs = torch.linalg.svd(left, full_matrices=False)
-        largest, rank = vars(self)["_largest"], vars(self)["_rank"]
-        places = torch.arange(values.shape[1])
-        kept = (values > ROUNDING * largest[:, None]) & (places < unread[:, None])
+        floor = ROUNDING * self._largest
+        kept = (values > floor[:, None]) & (torch.arange(values.shape[1]) < unread[:, None])
         most = max(int(kept.sum(1).max()), 1)
-        noise = torch.where(kept, 0.0, values).amax(1).clamp(min=0.1 * ROUNDING * largest)
+        noise = torch.where(kept, 0.0, values).amax(1).clamp(min=0.1 * floor)
         kept, values = kept[:, :most], values[:, :most]
         inverse = torch.where(kept, 1 / values.clamp(min=1e-300), 0.0)
         own = outputs.transpose(1, 2)[:, :most] * kept[..., None]
-        return Hidden(inputs[:, :most] * kept[..., None], own, inverse, noise, rank - kept.sum(1))
+        return Hidden(inputs[:, :most] * kept[..., None], own, inverse, noise, self._rank - kept.sum(1))
 
 
 @dataclass(frozen=True, eq=False)
