@@ -28,7 +28,8 @@ TINY = 5 * PROBABILITY
 FIT = 0.7  # share of the batches in which a row shows where its scale must fit
 FLOAT = 5e-7  # relative error of slopes in float32
 RETURNED = 0.1  # share of all people who are put back together
-ROOM = 12  # directions that are missing in the second layer's gradients when people are looked for there
+ROOM = 18  # directions that are missing in the second layer's gradients when people are looked for there
+TIGHT = 12  # and when columns read nobody
 WORTH = 0.02  # share of the unread that a turn must read there; else columns are looked at
 AGAIN = 0.01  # share of all people who must be new before those who were read are put back once more
 FINE = 1e-3  # deviation of numbers of a row that is taken away while others can be read without that
@@ -103,7 +104,10 @@ class Peeling:
         """People whose rows lie in what is left of the second layer, where that has fewer directions than neurons."""
         columns, layout = self._columns, self._layout
         people, hidden = columns.open.nonzero()[:, 0], self._hidden()
-        if not len(people) or hidden is None or (spare := int(hidden.spare.median())) < self._room:
+        if not len(people) or hidden is None:
+            return []
+        spare = int(hidden.spare.median())
+        if spare < (min(self._room, TIGHT) if self._stuck else self._room):
             return []
         own = Members.of(columns.members[: len(hidden), people])
         start = torch.from_numpy(self._generator.standard_normal((len(people), layout.width)))
@@ -119,7 +123,7 @@ class Peeling:
         members = columns.members[:moments]
         unread = (members & columns.open).sum(1)
         hidden = self._second.without(self._rows, self._labels, members & ~columns.open, unread)
-        return hidden if int(hidden.spare.median()) >= ROOM else None
+        return hidden if int(hidden.spare.median()) >= TIGHT else None
 
     def _by_hidden(self, hidden: Hidden, people: Tensor, rows: Tensor) -> tuple[list[Read], Tensor]:
         """Find the numbers of these people's rows in it, and take away what is proven; also (people,) whose rows are
