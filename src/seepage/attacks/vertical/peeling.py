@@ -199,6 +199,8 @@ class Peeling:
                 read = _told(people, found, proven)
             better += read
             left = people[columns.open[people] & ~refuted]
+            if hidden is not None:  # what columns alone have proven is told on, but a proof must stand up here
+                better += [Read(who, self._rows[who], int(self._labels[who]), False) for who in left.tolist()]
             columns.take_away(part.of(left))
             columns.open[left] = False
             self._taken = self._taken.and_that(part.of(left))

@@ -41,8 +41,9 @@ class Slopes:
         these scales leave each number a thousandth of a deviation, so that it is right to a fiftieth; and if no other
         person was in as many of these batches. Or if row and slopes lie in what is left of the second layer in three
         batches or more, at the scale that the model gives the row, in a set of batches that no other person was in,
-        and are missing in none where they would be seen. Rows whose numbers are known less well are told, and not
-        certified.
+        and are missing in none where they would be seen. At the end, when nearly all are gone, a row that was read
+        from columns must pass this, too. Rows whose numbers are known less well are told, and not certified. Of people
+        with the same row, and many batches in common with others, one can be taken for another.
 
     Args:
         steps: of the descent that finds categories in a column.
