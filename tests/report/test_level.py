@@ -21,6 +21,10 @@ CASES: dict[str, tuple[dict[str, object], Level]] = {
     "cells alone": ({"rows_exact": 0}, Level.LEAKS),
     "a little": ({"rows_exact": 0, "gain": gained(0.1, 0.05, 0.15)}, Level.SOME),
     "single rows": ({"rows_exact": 3, "gain": gained(0.0, -0.1, 0.1)}, Level.SOME),
+    "proven rows, and of all others less than a guess tells": (
+        {"rows_exact": 30, "rows_certified": 20, "gain": gained(0.0, -0.1, 0.1)},
+        Level.LEAKS,
+    ),
     "rows that a guess reads as well are no evidence": (
         {"rows_exact": 3, "rows_guessed_near": 5, "gain": gained(0, -0.1, 0.1), "emr_gain": gained(-0.02, -0.1, 0)},
         Level.NOT_FOUND,

@@ -88,7 +88,8 @@ class Leak:
         """Where this setting stands."""
         if self.accuracy is None:
             return Level.NOT_MEASURED
-        return level_of(self.result, self.best_gain, reads_rows=self.reads_rows)
+        proven = bool(self.result.rows_certified) and self.result.rows_exact > 0
+        return level_of(self.result, self.best_gain, reads_rows=self.reads_rows, proven=proven)
 
     @cached_property
     def rank(self) -> tuple[int, float, float, float, float]:

@@ -39,17 +39,18 @@ def beats_guessing(gain: Interval | None) -> bool:
     return gain is not None and (gain.mean if gain.low is None else gain.low) > 0
 
 
-def level_of(result: Result, gain: Interval | None, *, reads_rows: bool = False) -> Level:
+def level_of(result: Result, gain: Interval | None, *, reads_rows: bool = False, proven: bool = False) -> Level:
     """Where a setting stands.
 
     Args:
         gain: what was read beyond the best guess.
         reads_rows: more rows were read, nearly at least, than any guess gets.
+        proven: the attacker has a proof of some of them. Of all others it may tell less than a guess does.
     """
     if not result.measured:
         return Level.NOT_MEASURED
     serious = reads_rows or (gain is not None and gain.mean >= SERIOUS_GAIN)
-    if beats_guessing(gain) and serious:
+    if (beats_guessing(gain) and serious) or (reads_rows and proven):
         return Level.LEAKS
     if beats_guessing(gain) or reads_rows:
         return Level.SOME

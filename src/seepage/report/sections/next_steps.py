@@ -153,8 +153,10 @@ def _found(summary: Summary, level: Level) -> list[Step]:
     if defended:
         steps.append(Step("Compare the choices under “Which settings are safer”, and look at what each is worth."))
     else:
-        knowing = "Name the attack adaptive too (--attacks): it knows the defence; without it none counts as tested."
-        beside = f"Audit a defence beside what you have, and look at what it costs. {knowing}"
+        beside = "Audit a defence beside what you have, and look at what it costs."
+        if isinstance(summary, RowsSummary):  # other studies have no such attack
+            beside += " Name the attack adaptive too (--attacks): it knows the defence; without it none counts as "
+            beside += "tested."
         steps.append(Step(beside, _with_defences(summary)))
     return steps
 
