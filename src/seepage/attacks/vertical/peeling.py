@@ -69,11 +69,8 @@ class Peeling:
         if read:
             people = torch.tensor([each.person for each in read])
             rows, labels = torch.stack([each.row for each in read]), torch.tensor([each.label for each in read])
-            numeric = self._layout.numeric
-            known = torch.zeros(len(read), numeric, numeric, dtype=rows.dtype)
-            seen = traces(self._columns, self._net, rows, self._columns.members[:, people], every=True)
-            none = torch.zeros(len(seen.rows), dtype=torch.bool)
-            self._take(people, Solved(rows, labels, known, known, none), seen, none)
+            known = torch.zeros(len(read), self._layout.numeric, self._layout.numeric, dtype=rows.dtype)
+            self._take_whole(people, rows, labels, known)
             self._before = len(read)
 
     def turn(self, progress: Progress = silent) -> list[Read]:
@@ -134,11 +131,16 @@ class Peeling:
         said = judged(hidden, net, own, where, people, found)
         certain = said.certain
         people, rows, labels = people[certain], found.rows[certain], said.labels[certain]
-        seen = traces(self._columns, self._net, rows, where[:, people], every=True)
-        none = torch.zeros(len(seen.rows), dtype=torch.bool)
-        proven = Solved(rows, labels, found.covariance[certain], found.covariance[certain], none)
-        self._take(people, proven, seen, none)
+        proven = self._take_whole(people, rows, labels, found.covariance[certain])
         return _told(people, proven, torch.ones(len(people), dtype=torch.bool)), said.refuted
+
+    def _take_whole(self, people: Tensor, rows: Tensor, labels: Tensor, covariance: Tensor) -> Solved:
+        """These people leave all of their batches with the scales that their rows give."""
+        seen = traces(self._columns, self._net, rows, self._columns.members[:, people], every=True)
+        none = torch.zeros(len(seen.rows), dtype=torch.bool)
+        found = Solved(rows, labels, covariance, covariance, none)
+        self._take(people, found, seen, none)
+        return found
 
     def _take(self, people: Tensor, found: Solved, seen: Traces, fits: Tensor) -> None:
         """These people, who are read, leave all of their batches."""
