@@ -26,6 +26,14 @@ def test_a_leak_leads_to_a_defence_and_a_limit() -> None:
     assert "Which settings are safer" in steps(a_summary(settings={"defenses": ["none", "top_k:share=0.1"]}))
 
 
+def test_the_attack_that_knows_a_defence_is_named_where_it_can_be_run() -> None:
+    undefended = {"settings": {"defenses": ["none"]}}
+    told = {study: steps(STUDIES[study].model_copy(update=undefended)) for study in ("rows", "vertical")}
+    assert all("Audit a defence beside what you have" in each for each in told.values())
+    assert "adaptive" in told["rows"]
+    assert "adaptive" not in told["vertical"]
+
+
 def test_a_leak_is_more_urgent_than_a_model_that_learnt_nothing() -> None:
     poor = [a_utility(8, "best", 5, {"loss": 0.7, "roc_auc": 0.4})]
     leaking = steps(a_summary(records_of(a_cell()), utility=poor))
