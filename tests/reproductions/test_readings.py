@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from seepage.reproductions import Comparison, Workload, find_paper
 from seepage.reproductions.plan_result import PlanResult
@@ -108,18 +110,41 @@ def test_absent_guests_are_compared() -> None:
     assert "2 of 8 runs" in bank[0].differs
 
 
-def test_guests_are_compared_in_percent_of_five() -> None:
+def changed(f1: dict[int, Interval]) -> list[Comparison]:
+    """Table 6.3 of trainings whose F1 follows from the number of guests."""
     result = result_of("tabvfl", "6.3")
     assert isinstance(result.summary, TrainingSummary)
 
     def with_f1(cell: TrainingResult) -> TrainingResult:
-        value = Value(scope="quality/published/mean", metric="f1", runs=1, mean=0.8 if cell.guests == 5 else 0.72)
+        value = Value(scope="quality/published/mean", metric="f1", runs=3, **f1[cell.guests].to_dict())
         return cell.model_copy(update={"values": (value,)})
 
-    summary = result.summary.model_copy(update={"cells": tuple(map(with_f1, result.summary.cells))})
-    cells = read(replace(result, summary=summary))
+    return read(
+        replace(result, summary=result.summary.model_copy(update={"cells": tuple(map(with_f1, result.summary.cells))}))
+    )
+
+
+def test_guests_are_compared_in_percent_of_five() -> None:
+    cells = changed({5: Interval(0.8, None, None), 2: Interval(0.72, 0.7, 0.74)})
     assert {round(cell.ours or 0, 6) for cell in cells} == {-10.0}
+    assert {(cell.low, cell.high) for cell in cells} == {(None, None)}  # one run is no idea of the spread
     assert all("guests" not in cell.place for cell in cells)
+
+
+F1 = st.tuples(st.floats(0.2, 1), st.floats(0.2, 1), st.floats(0.2, 1)).map(sorted)
+
+
+@given(F1, F1)
+def test_a_change_is_as_uncertain_as_both_of_its_means(few: list[float], many: list[float]) -> None:
+    one, other = (Interval(mean, low, high) for low, mean, high in (few, many))
+    cell = changed({2: one, 5: other})[0]
+    assert cell.low is not None
+    assert cell.high is not None
+    # Surer than with both at their worst, less sure than if one of them were known.
+    assert few[0] / many[2] <= 1 + cell.low / 100 + 1e-9
+    assert 1 + cell.low / 100 <= min(few[0] / many[1], few[1] / many[2]) + 1e-9
+    assert 1 + cell.high / 100 >= max(few[2] / many[1], few[1] / many[0]) - 1e-9
+    assert few[2] / many[0] >= 1 + cell.high / 100 - 1e-9
 
 
 def test_costs_are_those_of_the_papers_epochs_and_batches() -> None:
