@@ -14,7 +14,8 @@ every step. `study_seconds` are the seconds per 1,000 steps of that public code 
 orientation.
 
 FT-Transformer: `ft_speedup` is one slope of that attack by its written-out passes (`models/four_passes.py`) against the
-same by automatic differentiation of the recorded gradient, which was the engine's way before. Both are timed in turn,
+same by automatic differentiation of the recorded gradient, which was the engine's way before, with a copy of the
+parameters for every client. Both are timed in turn,
 on processor time of one thread, and the fastest of each counts. `ft_speedup_compiled` is both through torch.compile,
 `ft_speedup_now` what a long attack gains: passes that are compiled, against the way before as it was run.
 """
@@ -152,20 +153,27 @@ def transformer(batch: int = 8, *, rounds: int, compile_too: bool) -> dict[str, 
     """One slope for ten clients, before and now, in milliseconds: what 1,000 steps take in seconds."""
     observations = clients_of("ft_transformer", batch)
     attack = gradient_matching()
-    problem = attack.problem(attack.scene(observations))
+    scene = attack.scene(observations)
+    assert scene.shared
     x = torch.randn(len(observations), 1, batch, observations[0].layout.width)
-    arguments = x, *stacked(observations)
-    inputs = leaves(arguments)
+    parameters, *others = stacked(observations)
+    each = {name: value.expand(len(x), *value.shape).contiguous() for name, value in parameters.items()}
+    # Before, every observation had its own copy of the parameters.
+    given = {"before": (x, each, *others), "now": (x, parameters, *others)}
+    ways: dict[str, Any] = {
+        "before": Before(attack.problem(replace(scene, shared=False))), "now": ByHand(attack.problem(scene)),
+    }  # fmt: skip
+    inputs = {name: leaves(arguments) for name, arguments in given.items()}
     result: dict[str, float] = {}
     with torch.no_grad():
-        recorded = {name: record(way(problem), *arguments) for name, way in (("before", Before), ("now", ByHand))}
+        recorded = {name: record(way, *given[name]) for name, way in ways.items()}
         for kind in ("", "_compiled") if compile_too else ("",):
             ways = {name: torch.compile(way, dynamic=False) if kind else way for name, way in recorded.items()}
             times: dict[str, list[float]] = {name: [] for name in ways}
             for _ in range(rounds):
                 for name, way in ways.items():
                     begin = time.thread_time()
-                    way(*inputs)
+                    way(*inputs[name])
                     times[name].append(time.thread_time() - begin)
             result |= {f"ft_milliseconds_{name}{kind}": min(each) * 1000 for name, each in times.items()}
             result[f"ft_speedup{kind}"] = min(times["before"]) / min(times["now"])

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from seepage.models.four_passes import Attention, HeadLinear, Layer, Linear, Norm, Pairs, ReGLU, ReLU, passed
-from seepage.models.ft_tokens import Tokens
+from seepage.models.ft_tokens import Tokens, TokensThroughWeights
 from seepage.models.ft_transformer import BlockFTTransformer
 from seepage.models.functional import Parameters
 
@@ -47,11 +47,15 @@ def regrouped(module: BlockFTTransformer, parameters: Parameters) -> Parameters:
 
 
 class SelfAttention:
-    """Every token asks all tokens; queries, keys and values are one product."""
+    """Every token asks all tokens; queries, keys and values are one product.
 
-    def __init__(self, network: FTPasses, layer: str) -> None:
+    Args:
+        first: whether its inputs are the tokens themselves.
+    """
+
+    def __init__(self, network: FTPasses, layer: str, *, first: bool) -> None:
         tokens = network.tokens.count
-        self._together = network.linear(f"{layer}.together")
+        self._together = network.from_tokens(f"{layer}.together") if first else network.linear(f"{layer}.together")
         self._attention = Attention(network.heads, tokens, tokens, network.width // network.heads)
 
     def forward(self, h: Tensor) -> Tensor:
@@ -131,8 +135,9 @@ class Block:
         self._last = number + 1 == network.blocks
         mixing = [network.linear(f"{layer}.attention.W_out")] if network.heads > 1 else []
         norm = [network.norm(f"{layer}.attention_normalization")] if number else []
-        asking = FirstAsks if self._last else SelfAttention
-        self._attend: Sequence[Layer] = [*norm, asking(network, f"{layer}.attention"), *mixing]
+        name = f"{layer}.attention"
+        asking = FirstAsks(network, name) if self._last else SelfAttention(network, name, first=not number)
+        self._attend: Sequence[Layer] = [*norm, asking, *mixing]
         self._feed: Sequence[Layer] = [
             network.norm(f"{layer}.ffn_normalization"),
             network.linear(f"{layer}.ffn.linear1"),
@@ -180,10 +185,13 @@ class FTPasses:
         module: the net.
         parameters: of :func:`regrouped`.
         runs: restarts of each observation.
+        rows: of each run.
     """
 
-    def __init__(self, module: BlockFTTransformer, parameters: Parameters, runs: int) -> None:
+    def __init__(self, module: BlockFTTransformer, parameters: Parameters, runs: int, rows: int) -> None:
         native = module.native
+        self._module, self._rows = module, rows
+        self._through: TokensThroughWeights | None = None
         self.pairs = Pairs(runs)
         self.parameters = parameters
         self.blocks: int = len(native.backbone.blocks)  # type: ignore[union-attr, arg-type]
@@ -196,6 +204,13 @@ class FTPasses:
             ReLU(),
             self.linear(f"{_BACKBONE}.output.linear"),
         ]
+
+    def from_tokens(self, name: str) -> Layer:
+        """The first layer: through the lines that tokens are mixed of, if these are fewer."""
+        if not TokensThroughWeights.pays(self.parameters, self._rows * self.tokens.count):
+            return self.linear(name)
+        self._through = TokensThroughWeights(self.tokens, self._module, self.parameters, name)
+        return self._through
 
     def linear(self, name: str) -> Linear:
         return Linear(self.pairs, name, self.parameters[f"{name}.weight"], self.parameters[f"{name}.bias"])
@@ -210,6 +225,8 @@ class FTPasses:
     def backward(self, g: Tensor) -> Pairs:
         """From the loss's slopes by the outputs to the gradient, in factors and tensors."""
         self.tokens.backward(passed(self._layers[::-1], "backward", g))
+        if self._through is not None:
+            self._through.finish_backward()
         return self.pairs
 
     def tangent(self) -> Tensor:
@@ -218,4 +235,5 @@ class FTPasses:
 
     def adjoint(self, u: Tensor) -> Tensor:
         """From slopes by the outputs to slopes by the rows."""
-        return self.tokens.adjoint(passed(self._layers[::-1], "adjoint", u))
+        by_rows = self.tokens.adjoint(passed(self._layers[::-1], "adjoint", u))
+        return by_rows if self._through is None else by_rows + self._through.finish_adjoint()

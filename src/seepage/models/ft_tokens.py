@@ -1,4 +1,4 @@
-"""The tokens of the FT-Transformer in the four passes of gradient matching."""
+"""The tokens of the FT-Transformer in the four passes of gradient matching, and what the first layer makes of them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ from seepage.models.four_passes import Pairs
 from seepage.models.ft_transformer import BlockFTTransformer
 from seepage.models.functional import Parameters
 
+LINES = ("tokens.numbers", "tokens.tables", "tokens.bias")  # what tokens are mixed of
+
 
 class Tokens:
     """From rows to tokens: a number scales its vector, a block mixes the lines of its table."""
 
     def __init__(self, pairs: Pairs, module: BlockFTTransformer, parameters: Parameters) -> None:
-        self._pairs, self._numeric, self._sizes = pairs, module.numeric, module.sizes
+        self.pairs, self._numeric, self._sizes = pairs, module.numeric, module.sizes
         self._own = parameters
         self.count = 1 + module.numeric + len(module.sizes)
 
     def forward(self, x: Tensor) -> Tensor:
         """(obs, rows, width) to (obs, rows x tokens, width of a token)."""
+        self.rows = x
         self._numbers, entries = x[..., : self._numeric, None], x[..., self._numeric :]
         self._blocks = torch.split(entries, list(self._sizes), -1) if self._sizes else ()
         bias = self._own["tokens.bias"]
@@ -35,7 +38,7 @@ class Tokens:
     def backward(self, g: Tensor) -> None:
         """Its own gradients; what is before it are the rows."""
         self._slope = by_row = torch.unflatten(g, 1, (-1, self.count))
-        runs, pairs = self._pairs.runs, self._pairs
+        runs, pairs = self.pairs.runs, self.pairs
         pairs.dense["tokens.bias"] = torch.unflatten(by_row, 1, (runs, -1)).sum(2)
         if self._numeric:
             numbers = self._numbers * by_row[:, :, 1 : 1 + self._numeric]
@@ -47,7 +50,7 @@ class Tokens:
             pairs.dense["tokens.tables"] = torch.cat(made, 2)
 
     def tangent(self) -> Tensor:
-        runs, by = self._pairs.runs, self._pairs.by_dense
+        runs, by = self.pairs.runs, self.pairs.by_dense
         parts = []
         if self._numeric:
             parts.append(torch.unflatten(self._numbers, 1, (runs, -1)) * by["tokens.numbers"].unsqueeze(2))
@@ -58,7 +61,7 @@ class Tokens:
 
     def adjoint(self, u: Tensor) -> Tensor:
         """Slopes by the rows."""
-        runs, by, by_row = self._pairs.runs, self._pairs.by_dense, torch.unflatten(u, 1, (-1, self.count))
+        runs, by, by_row = self.pairs.runs, self.pairs.by_dense, torch.unflatten(u, 1, (-1, self.count))
         columns = slice(1, 1 + self._numeric)
         parts = []
         if self._numeric:
@@ -81,3 +84,77 @@ class Tokens:
     def _lifted(self, name: str) -> Tensor:
         value = self._own[name]
         return value if value.dim() == 2 else value[:, None]
+
+
+class TokensThroughWeights:
+    r"""What a linear layer makes of the tokens, with its weights on the lines that tokens are mixed of.
+
+    Tokens are :math:`M E`: what rows are, :math:`M`, mixes the lines :math:`E` of tables, vectors of numbers and
+    biases. So :math:`(M E) W^\top = M (E W^\top)`: these are :class:`Tokens` again, of other lines. The gradient by
+    :math:`W` is :math:`(M^\top g)^\top E` and that by :math:`E` is :math:`(M^\top g) W`. The weights meet each line
+    four times in all, where they would meet each token of each row seven times.
+
+    It stands where the layer would, and tells the rows what it knows of them, the tokens nothing.
+
+    Args:
+        name: of the linear layer.
+        tokens: its inputs.
+    """
+
+    def __init__(self, tokens: Tokens, module: BlockFTTransformer, parameters: Parameters, name: str) -> None:
+        self._pairs, self._source, self._name = tokens.pairs, tokens, name
+        self._weight, bias = parameters[f"{name}.weight"], parameters[f"{name}.bias"]
+        self._names = [each for each in LINES if each in parameters]
+        lines = [parameters[each] for each in self._names]
+        self._counts, self._lines = [each.shape[-2] for each in lines], torch.cat(lines, -2)
+        made = self._apart(self._lines @ self._weight.mT)
+        made["tokens.bias"] = made["tokens.bias"] + (bias if bias.dim() == 1 else bias[:, None])
+        self._tokens = Tokens(Pairs(tokens.pairs.runs), module, made)
+
+    @staticmethod
+    def pays(parameters: Parameters, tokens: int) -> bool:
+        """Whether it is less work for a run of so many tokens."""
+        return 4 * sum(parameters[each].shape[-2] for each in LINES if each in parameters) < 7 * tokens
+
+    def forward(self, h: Tensor) -> Tensor:
+        return self._tokens.forward(self._source.rows)
+
+    def backward(self, g: Tensor) -> Tensor:
+        self._tokens.backward(g)
+        own = self._tokens.pairs.dense
+        mixed = torch.cat([own[each] for each in self._names], -2)
+        self._by_lines = mixed @ _over_runs(self._weight)
+        self._pairs.dense[f"{self._name}.weight"] = mixed.mT @ _over_runs(self._lines)
+        self._pairs.dense[f"{self._name}.bias"] = own["tokens.bias"].sum(-2)
+        return g.new_zeros(1)
+
+    def finish_backward(self) -> None:
+        """What the layer adds to the gradient of the tokens' lines, when that is there."""
+        for name, more in self._apart(self._by_lines).items():
+            self._pairs.dense[name] = self._pairs.dense[name] + more
+
+    def tangent(self, t: Tensor) -> Tensor:
+        by = self._pairs.by_dense
+        by_lines, by_weight = torch.cat([by[each] for each in self._names], -2), by[f"{self._name}.weight"]
+        own = (by_lines @ _over_runs(self._weight).mT).flatten(0, 1)
+        lines = _over_runs(self._lines).expand(*by_lines.shape).flatten(0, 1)
+        made = torch.baddbmm(own, lines, by_weight.flatten(0, 1).mT)
+        told = self._apart(torch.unflatten(made, 0, by_lines.shape[:2]))
+        told["tokens.bias"] = told["tokens.bias"] + by[f"{self._name}.bias"].unsqueeze(-2)
+        self._tokens.pairs.by_dense = told
+        return self._tokens.tangent()
+
+    def adjoint(self, u: Tensor) -> Tensor:
+        self._slopes = u
+        return u.new_zeros(1)
+
+    def finish_adjoint(self) -> Tensor:
+        """Slopes by the rows."""
+        return self._tokens.adjoint(self._slopes)
+
+    def _apart(self, lines: Tensor) -> Parameters:
+        return dict(zip(self._names, torch.split(lines, self._counts, -2), strict=True))
+
+
+def _over_runs(matrix: Tensor) -> Tensor:
+    return matrix if matrix.dim() == 2 else matrix[:, None]

@@ -31,11 +31,14 @@ def has_passes(learner: Learner) -> bool:
     return plain and (isinstance(learner.module, BlockFTTransformer) or is_perceptron(learner))
 
 
-def passes_of(learner: Learner, parameters: Parameters, runs: int) -> Passes:
-    """The net with these parameters, for so many restarts of each observation."""
+def passes_of(learner: Learner, parameters: Parameters, runs: int, rows: int = 1) -> Passes:
+    """The net with these parameters, for so many restarts of each observation, and rows of each.
+
+    With several rows a layer may tell its gradient whole, where it tells that of one row in factors.
+    """
     module: Any = learner.module
     if isinstance(module, BlockFTTransformer):
-        return FTPasses(module, regrouped(module, parameters), runs)
+        return FTPasses(module, regrouped(module, parameters), runs, rows)
     return MLPPasses(module, parameters, runs)
 
 

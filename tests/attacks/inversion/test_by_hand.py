@@ -17,7 +17,8 @@ from seepage.attacks.inversion.replay import PlainGradient
 from seepage.attacks.inversion.stepping import stacked
 from seepage.data import IID, split
 from seepage.federation import AttackPoint, Automatic, FedSGD, make_population, simulate
-from seepage.models import MLP, FTTransformer, has_passes
+from seepage.models import MLP, FTTransformer, as_layers, has_passes
+from seepage.models.ft_tokens import TokensThroughWeights
 from seepage.observation import Knowledge, Observation
 from tests import cases
 
@@ -28,8 +29,8 @@ SHAPES = {
 }
 
 
-def points(model: str, task: str = "binary", *, labels: bool = True) -> tuple[AttackPoint, ...]:
-    protocol = FedSGD(batch_size=4, exposure=1, schedule=Automatic(keep=("initialized", "final")))
+def points(model: str, task: str = "binary", *, labels: bool = True, rows: int = 4) -> tuple[AttackPoint, ...]:
+    protocol = FedSGD(batch_size=rows, exposure=1, schedule=Automatic(keep=("initialized", "final")))
     population = cases.population(model, task)
     return simulate(protocol, population, Knowledge(labels=labels), Streams(2)).points
 
@@ -74,8 +75,22 @@ def test_by_hand_equals_automatic_differentiation(shape: str, task: str, runs: i
     first, last = points(shape, task)
     seen = first.observations if shared else (*first.observations[:2], last.observations[2])
     x = torch.randn(len(seen), runs, 4, seen[0].layout.width, generator=torch.Generator().manual_seed(1))
+    assert gradient_matching().scene(seen).shared is shared
     plain, ours = (evaluated(way, gradient_matching(), seen, x) for way in (PlainGradient, ByHand))
     assert torch.allclose(ours[0], plain[0], atol=1e-6)
+    assert close(ours[1], plain[1])
+
+
+@pytest.mark.parametrize("shared", [True, False], ids=["one model", "a model for each"])
+def test_one_row_has_fewer_tokens_than_they_are_mixed_of(shape: str, shared: bool) -> None:
+    first, last = points(shape, rows=1)
+    seen = first.observations if shared else (*first.observations[:2], last.observations[2])
+    parameters = as_layers(seen[0].learner, seen[0].parameters)
+    tokens = parameters["tokens.bias"].shape[-2]
+    assert not TokensThroughWeights.pays(parameters, tokens)
+    assert TokensThroughWeights.pays(parameters, 4 * tokens)  # as the batches of the other tests
+    x = torch.randn(len(seen), 2, 1, seen[0].layout.width, generator=torch.Generator().manual_seed(1))
+    plain, ours = (evaluated(way, gradient_matching(), seen, x) for way in (PlainGradient, ByHand))
     assert close(ours[1], plain[1])
 
 

@@ -47,7 +47,7 @@ class ByHand:
             return (inputs, penalty) if own_labels is None else (inputs, penalty, own_labels)
 
         (inputs, penalty, *variable), close = pullback(opened, x)
-        network = passes_of(learner, parameters, shape[1])
+        network = passes_of(learner, parameters, *shape[1:])
         outputs = torch.unflatten(network.forward(inputs.flatten(1, 2)), 1, shape[1:])
         aims = variable[0] if variable else labels[:, None].expand(*shape[:2], *labels.shape[1:])
         slopes, curve = _loss_slopes(learner, outputs, aims, variable=bool(variable))

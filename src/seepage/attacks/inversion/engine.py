@@ -25,7 +25,7 @@ from seepage.attacks.inversion.pooling import SOFT_ROWS, Alignment, Best, Likene
 from seepage.attacks.inversion.priors import Prior, PriorScene
 from seepage.attacks.inversion.replay import Problem
 from seepage.attacks.inversion.starts import Gaussian, Start
-from seepage.attacks.inversion.stepping import Watch, make_scene, moved, recorded_step, stacked
+from seepage.attacks.inversion.stepping import Watch, make_scene, moved, recorded_step, share_parameters, stacked
 from seepage.attacks.inversion.targets import label_columns, split_off
 from seepage.attacks.labels import RESTORERS, Restorer
 from seepage.models import activations, fitting_threads, has_input_path
@@ -365,8 +365,7 @@ class Inversion:
     def scene(self, observations: Sequence[Observation]) -> PriorScene:
         """What is attacked, as priors see it."""
         first = observations[0]
-        shared = all(observation.parameters is first.parameters for observation in observations)
-        return make_scene(first.learner, first.space, first.exchange, shared)
+        return make_scene(first.learner, first.space, first.exchange, share_parameters(observations))
 
     def structure(self, space: Space, *, scaled: bool = True) -> Callable[[Tensor], Tensor]:
         """The map from variables to inputs; with ``scaled=False`` the blocks stay in raw units, for pooling."""

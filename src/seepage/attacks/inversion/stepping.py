@@ -108,11 +108,17 @@ def moved(tree: Any, device: str) -> Any:
     return tuple(moved(value, device) for value in tree)
 
 
+def share_parameters(observations: Sequence[Observation]) -> bool:
+    """Whether all were sent the same tensors, as the clients of one round are; each has its own mapping of them."""
+    first = observations[0].parameters
+    return all(o.parameters[name] is value for o in observations[1:] for name, value in first.items())
+
+
 def stacked(observations: Sequence[Observation]) -> tuple[Parameters, Parameters, Tensor, Tensor, Tensor]:
     """Parameters (stacked only where they differ), updates divided by their length, layers' shares, lengths, labels."""
     first = observations[0]
     parameters = first.parameters
-    if any(observation.parameters is not parameters for observation in observations):
+    if not share_parameters(observations):
         parameters = {name: torch.stack([o.parameters[name] for o in observations]) for name in first.parameters}
     updates = {name: torch.stack([o.update[name] for o in observations]).double() for name in first.parameters}
     squares = {name: value.flatten(1).square().sum(1) for name, value in updates.items()}
