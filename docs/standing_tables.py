@@ -44,7 +44,7 @@ class Line:
         """As a line of a Markdown table."""
         counts = self.counts
         stand = f"{counts.within} / {counts.above} / {counts.below}" if counts.cells else ""
-        if self.kind == "stored":
+        if self.kind == "stored" and counts.cells:
             stand += f"; {counts.weaker} weaker" + (f", {counts.clearly} clearly" if counts.weaker else "")
         run = f"{counts.cells} of {self.published}" if counts.cells else f"0 of {self.published}"
         return [f"**{self.table.number}** {self.table.title}", self.run, run, stand, self.why]
@@ -88,8 +88,10 @@ def lines_of(paper: Paper, notes: PaperNotes) -> Iterator[Line]:
             stored = read_table(file)
             share = "all of the work" if stored.scale == 1 else f"{100 * stored.scale:.2g} % of the work"
             counts = standing(stored.cells, describes=table.describes)
+            part = "--only" in stored.command and (counts.cells < count or not count)
             known = kept.stored if kept.stored.begun == stored.created else Differences()
-            yield Line(table, "stored", f"stored, {share}", count, counts, _why(counts, known), cost)
+            why = _why(counts, known) if count else "The paper prints no numbers of it."
+            yield Line(table, "stored", f"stored{' in part' * part}, {share}", count, counts, why, cost)
         if kept.earlier is not None:
             cells = [
                 cell

@@ -63,7 +63,7 @@ def test_a_stored_run_is_of_its_table_and_its_published_numbers_are_the_papers(f
     shown = paper.table(table.table)
     printed = {number.value for number in numbers_of(paper.numbers, shown.stands_in or shown.number)}
     beside = {cell.published for cell in table.cells if cell.published is not None}
-    assert beside
+    assert bool(beside) is bool(printed)  # of some figures the paper prints no number
     assert beside <= printed
     assert all(cell.trials > 0 or cell.reason for cell in table.cells)
     assert all(run.versions and run.tables and run.created for run in table.runs)
@@ -80,7 +80,7 @@ def test_every_table_of_every_paper_has_its_line(generator: ModuleType) -> None:
         for table in find_paper(name).tables:
             mine = [line for line in lines if line[0] == f"| **{table.number}** {table.title}"]
             assert mine, f"{name} {table.number}"
-            run = {re.split("[,:]", line[1])[0] for line in mine}
+            run = {re.split("[,:]", line[1])[0].removesuffix(" in part") for line in mine}
             assert ("stored" in run) == (RESULTS / name / f"{table.number}.json").exists()
             assert run <= {"stored", "transcribed", "not run"}
             assert all(line[-1].removesuffix(" |") for line in mine if line[1].startswith("not run")), mine
