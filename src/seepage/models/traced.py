@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from seepage.models.compiling import compiled
+from seepage.models.products import choose_products
 
 
 class Traced:
@@ -86,6 +87,7 @@ def record(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
     _fold_constants(graph)
     _merge_duplicates(graph.graph)
     graph.graph.eliminate_dead_code()
+    choose_products(graph)
     graph.recompile()
     replay: Callable[..., Any] = graph.forward  # past the hooks of a module call
     return replay
