@@ -14,6 +14,10 @@ from torch._inductor.runtime.cache_dir_utils import cache_dir, default_cache_dir
 from seepage._core import InputError
 from seepage.models import compiling
 from seepage.models.compiling import SETTING, can_compile, compiled, compiled_functions, compiler, has_compiler
+from seepage.models.traced import recorded
+
+NINE = torch.ones(9)
+TURNED = recorded(lambda x: x.view(3, 3), NINE), [NINE]  # nothing that a C++ compiler is needed for
 
 
 @pytest.fixture
@@ -28,7 +32,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_torch_keeps_compiled_code_in_a_folder_of_the_user(home: Path) -> None:
     before = compiled_functions()
-    compiled(torch.sin)
+    compiled(*TURNED)
     assert Path(cache_dir()) == home
     assert home.stat().st_mode & 0o777 == 0o700
     assert compiled_functions() == before + 1
@@ -41,8 +45,8 @@ def test_compiling_for_real_leaves_nothing_in_the_shared_folder(tmp_path: Path) 
     shared, own = tmp_path / "shared", tmp_path / "own"
     shared.mkdir()
     script = (
-        "import torch; from seepage.models.compiling import compiled; "
-        "assert compiled(lambda x: (x.sin() * x).sum())(torch.ones(9)).item() > 0"
+        "import torch; from seepage.models.traced import Traced; "
+        "assert Traced(lambda x: (x.sin() * x).sum(), compiled=True)(torch.ones(9)).item() > 0"
     )
     places = {"TMPDIR": str(shared), "XDG_CACHE_HOME": str(own)}
     environment = {name: value for name, value in os.environ.items() if name != SETTING} | places
@@ -55,23 +59,23 @@ def test_headers_are_not_compiled_beforehand_for_they_would_be_shared(home: Path
     from torch._inductor import config
 
     with config.patch(cpp_cache_precompile_headers=True):
-        compiled(torch.sin)
+        compiled(*TURNED)
         assert not config.cpp_cache_precompile_headers
 
 
 def test_the_folder_that_torch_chose_before_us_is_not_used(home: Path) -> None:
     os.environ[SETTING] = default_cache_dir()
-    compiled(torch.sin)
+    compiled(*TURNED)
     assert Path(cache_dir()) == home
 
 
 def test_the_users_own_choice_holds_and_is_looked_at_too(home: Path, tmp_path: Path) -> None:
     os.environ[SETTING] = str(tmp_path / "mine")
-    compiled(torch.sin)
+    compiled(*TURNED)
     assert Path(cache_dir()) == tmp_path / "mine"
     (tmp_path / "mine").chmod(0o777)
     with pytest.raises(InputError, match="is not safe to use"):
-        compiled(torch.sin)
+        compiled(*TURNED)
 
 
 def test_a_planted_folder_stops_an_attack_that_would_compile(home: Path) -> None:
@@ -86,7 +90,7 @@ def test_without_a_place_for_it_nothing_is_compiled(home: Path) -> None:
     home.parent.write_text("a file is in the way")
     assert not can_compile()
     with pytest.raises(InputError, match="There is no place for compiled code"):
-        compiled(torch.sin)
+        compiled(*TURNED)
 
 
 def test_the_compiler_is_named() -> None:

@@ -10,12 +10,13 @@ import os
 import shutil
 import subprocess
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import torch
+from torch import Tensor
+from torch.fx import GraphModule
 
 from seepage._core import InputError
 from seepage._core.cache import platform_cache, private_folder
@@ -34,8 +35,12 @@ def compiled_functions() -> int:
     return _Count.functions
 
 
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function translated to machine code, when it is called first."""
+def compiled(graph: GraphModule, inputs: Sequence[Tensor]) -> Callable[..., Any]:
+    """Recorded operations translated to machine code, for inputs of the kind of these.
+
+    The compiler gets the recorded operations themselves. ``torch.compile`` would record them once more, and then ask
+    at every call whether the inputs are still of that kind, which takes as long as a small model.
+    """
     try:
         os.environ[SETTING] = str(private_folder(_folder()))
     except OSError as error:
@@ -43,12 +48,13 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
             f"There is no place for compiled code: {_folder()} cannot be made ({error.strerror}). Run without "
             "compiling (compile=no)."
         ) from None
+    from torch._inductor import compile as translate
     from torch._inductor import config
 
     # Headers are compiled beforehand into the shared folder, whatever the setting says: without them.
     config.cpp_cache_precompile_headers = False
     _Count.functions += 1
-    translated: Callable[..., Any] = torch.compile(function, dynamic=False)
+    translated: Callable[..., Any] = translate(graph, list(inputs))
     return translated
 
 

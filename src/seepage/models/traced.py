@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.fx import GraphModule
 
 from seepage.models.compiling import compiled
 from seepage.models.products import choose_products
@@ -46,9 +47,9 @@ class Traced:
         self._calls[key] += 1
         if self._calls[key] <= self._patience:
             return self._function(*arguments)
-        graph = record(self._function, *arguments)
+        graph = recorded(self._function, *arguments)
         # Compiled from the recorded operations: the compiler sees plain tensors, whatever the function is made of.
-        self._graphs[key] = compiled(graph) if self._compiled else graph
+        self._graphs[key] = compiled(graph, inputs) if self._compiled else graph.forward
         return self._graphs[key](*inputs)
 
 
@@ -67,7 +68,13 @@ def leaves(arguments: Any) -> list[Tensor]:
 
 
 def record(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
-    """The function as a replayable graph for inputs shaped like these; the graph takes their leaves."""
+    """The function as a replay of its operations for inputs shaped like these; it takes their leaves."""
+    replay: Callable[..., Any] = recorded(function, *arguments).forward  # past the hooks of a module call
+    return replay
+
+
+def recorded(function: Callable[..., Any], *arguments: Any) -> GraphModule:
+    """The operations that the function does with arguments like these, on their leaves."""
     from torch.fx.experimental.proxy_tensor import make_fx
 
     # Copies, because a tensor that is passed twice would be recorded as one input.
@@ -89,8 +96,7 @@ def record(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
     graph.graph.eliminate_dead_code()
     choose_products(graph)
     graph.recompile()
-    replay: Callable[..., Any] = graph.forward  # past the hooks of a module call
-    return replay
+    return graph
 
 
 def _rebuilt(like: Any, inputs: Iterator[Tensor]) -> Any:
