@@ -23,6 +23,7 @@ SHAPES = {  # (lines, inner, outputs)
     "small MLP, batch 8, ten clients": (80, 105, 32),
     "small MLP, batch 128, ten clients": (1280, 123, 32),
     "TabLeak's net, 30 restarts of 32 rows": (960, 105, 100),
+    "sums over blocks of TabLeak's softmax": (960, 99, 8),
     "ResNet, batch 8, ten clients": (80, 192, 384),
     "FT-Transformer, batch 8, ten clients": (1200, 128, 340),
     "a wide net, 30 restarts of 32 rows": (960, 400, 400),

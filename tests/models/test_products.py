@@ -48,6 +48,16 @@ def test_large_products_are_the_same_numbers() -> None:
 
 
 @pytest.mark.usefixtures("preferred")
+def test_narrow_products_are_the_same_numbers() -> None:
+    x, weight = torch.randn(700, 80), torch.randn(80, 5)
+    replay = record(torch.mm, x, weight)
+    assert [name for name in targets(replay) if "seepage" in name]
+    torch.testing.assert_close(replay(x, weight), x @ weight, rtol=1e-5, atol=1e-4)
+    turned = torch.randn(5, 80).T  # as a layer's weights lie: MKL is as fast
+    assert not [name for name in targets(record(torch.mm, x, turned)) if "seepage" in name]
+
+
+@pytest.mark.usefixtures("preferred")
 def test_small_products_and_double_precision_stay() -> None:
     for those in (arguments(8), tuple(each.double() for each in arguments(800))):
         assert not [name for name in targets(record(net, *those)) if "seepage" in name]

@@ -18,6 +18,8 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 
 LARGE = 1_500_000  # multiplications from which the dearer call pays (benchmarks/products.py)
+NARROW = 16  # outputs; MKL is slow with fewer, unless the right side is a transpose: 74 microseconds for 26
+TALL = 30_000  # entries of the left side from which that pays
 _ATEN = torch.ops.aten
 
 _LIBRARY: Any = torch.library.Library("seepage", "DEF")  # type: ignore[no-untyped-call]
@@ -110,4 +112,6 @@ def _pays(left: Node, right: Node) -> bool:
     if one.dtype is not torch.float32 or one.device.type != "cpu" or one.stride(-1) != 1:
         return False  # lines that are columns are copied first, which takes what is gained
     lines, inner, outputs = one.shape[-2], one.shape[-1], other.shape[-1]
-    return bool(lines * inner * outputs >= LARGE and min(inner, outputs) >= 16)
+    if outputs < NARROW:
+        return bool(lines * inner >= TALL and inner >= 4 * NARROW and other.stride(-1) == 1)
+    return bool(lines * inner * outputs >= LARGE and inner >= NARROW)
