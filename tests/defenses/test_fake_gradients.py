@@ -7,6 +7,8 @@ from itertools import pairwise
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor
 
 from seepage._core import InputError
@@ -110,6 +112,13 @@ def test_candidates_are_drawn_again_until_one_is_near() -> None:
         assert distance(far, seed) == distance(plain, seed)
         assert distance(near, seed) < distance(plain, seed)  # never reached: the nearest of all
         assert distance(halfway, seed) <= halfway.threshold
+
+
+@given(st.lists(st.floats(0, 1e30, width=32) | st.sampled_from([0.0, 1e-45, 0.5]), min_size=1, max_size=60))
+def test_sizes_are_ranked_as_by_a_stable_sort(sizes: list[float]) -> None:
+    for dtype in (torch.float32, torch.float64):
+        numbers = torch.tensor(sizes, dtype=dtype)
+        assert torch.equal(module._largest_first(numbers), numbers.argsort(descending=True, stable=True))
 
 
 def test_long_tensors_have_fewer_candidates(monkeypatch: pytest.MonkeyPatch) -> None:

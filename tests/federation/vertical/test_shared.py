@@ -187,8 +187,12 @@ def test_dp_noise_hides_rows() -> None:
 
 def test_losses_are_those_of_training() -> None:
     x, y = table()
-    losses = training_losses(TRAINING, exact(), x, y, 250, Streams(0), at=(100, 200))
+    told: list[tuple[str, int, int]] = []
+    losses = training_losses(
+        TRAINING, exact(), x, y, 250, Streams(0), at=(100, 200), progress=lambda *heard: told.append(heard[:3])
+    )
     assert [seen for seen, _ in losses] == [0, 100, 200, 250]
+    assert told == [("training loss", number, 250) for number in range(1, 251)]
     assert losses[0][1] == pytest.approx(float(exact().loss(exact().initial(), x, y)))
     last = updates(TRAINING, batches=251)[-1].parameters  # the weights after 250
     assert losses[-1][1] == pytest.approx(float(exact().loss(last, x, y)))

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from torch import Tensor
 
-from seepage._core import InputError, Streams
+from seepage._core import InputError, Progress, Streams, silent
 from seepage.defenses import Defense
 from seepage.federation.vertical.shared import UNDEFENDED, SharedLayers
 from seepage.models import Learner, Parameters
@@ -22,6 +22,7 @@ def training_losses(
     *,
     defense: Defense = UNDEFENDED,
     at: Collection[int] = (),
+    progress: Progress = silent,
 ) -> list[tuple[int, float]]:
     """The loss on all rows before training, after these numbers of batches, and at the end.
 
@@ -35,6 +36,7 @@ def training_losses(
     losses = [(0, float(learner.loss(learner.initial(), x, y)))]
 
     def watch(seen: int, parameters: Parameters) -> None:
+        progress("training loss", seen, batches)
         if seen in at or seen == batches:
             losses.append((seen, float(learner.loss(parameters, x, y))))
 

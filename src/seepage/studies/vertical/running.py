@@ -125,8 +125,7 @@ def _note_losses(found: Found, work: Work, workers: Workers, points: list[tuple[
     """How well the model trained, or would train where the weights are fixed and a defence has its price."""
     settings = work.settings
     if not settings.moving and settings.defended:
-        work.progress("training loss", 0, 1)
-        points = workers.losses(make_protocol(settings, workers.batch_size, trains=True))
+        points = workers.losses(make_protocol(settings, workers.batch_size, trains=True), work.progress)
     if len(points) > 1:
         found.note(
             "losses",

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seepage._core import InputError, Streams
+from seepage._core import InputError, Progress, Streams, silent
 from seepage.attacks.vertical.cafe import Cafe
 from seepage.data import Encoder, Table
 from seepage.data.source import Source
@@ -102,7 +102,7 @@ class Workers:
         named = outputs.argmax(1) if outputs.shape[1] > 1 else (outputs[:, 0] > 0).long()
         return float((named == y).double().mean())
 
-    def losses(self, protocol: SharedLayers) -> list[tuple[int, float]]:
+    def losses(self, protocol: SharedLayers, progress: Progress = silent) -> list[tuple[int, float]]:
         """The loss while the model trains with what the workers send."""
         return training_losses(
             protocol,
@@ -113,6 +113,7 @@ class Workers:
             self.streams,
             defense=self.defense,
             at=self.looks,
+            progress=progress,
         )
 
     def stream(
