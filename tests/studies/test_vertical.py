@@ -11,7 +11,7 @@ import seepage
 from seepage._core import InputError
 from seepage.observation.vertical import IN_A_BATCH
 from seepage.results import Run, read_summary
-from seepage.results.gate import Limits, breaches
+from seepage.results.gate import Limits, asked_attacks, breaches
 from seepage.results.vertical import VerticalSummary
 from seepage.runs import make_plan
 
@@ -84,6 +84,22 @@ def test_batches_that_span_nobody_are_not_passed_before_slopes_were_looked_at() 
     assert descent.measured
     said = [str(breach) for breach in breaches(usual, Limits(exact=0.9))]
     assert any("slopes, was not run" in sentence for sentence in said)
+
+
+@pytest.mark.parametrize(("moving", "asked"), [(True, "slopes"), (False, "cafe_closed_form")])
+def test_what_spans_leave_is_asked_of_the_next_attack(moving: bool, asked: str) -> None:
+    """Spans that read a part of the people are no answer for the others."""
+    training = {"optimiser": "adam", "learning_rate": 1e-3} if moving else {}
+    few = {"moving": moving, "batches": 3, "trials": 2, **training}
+    spans = audited(attacks=("spans",), **few)
+    (cell,) = spans.cells
+    assert cell.measured
+    assert cell.metrics["determined"].mean < 1  # type: ignore[union-attr]
+    assert asked_attacks(spans) == {asked: 1}
+    (said,) = [breach for breach in breaches(spans, Limits(exact=0.9)) if breach.weak]
+    assert f"spans left rows undetermined, and {asked}, which may read them, was not run" in said.what
+    every = audited(attacks=("spans", "slopes", "cafe_closed_form", "exact"), **few)
+    assert not [breach for breach in breaches(every, Limits(exact=0.9)) if "undetermined" in breach.what]
 
 
 def test_fake_gradients_are_a_defence_that_can_be_named() -> None:

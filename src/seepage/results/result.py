@@ -50,7 +50,7 @@ class Result(Facts):
         tuple[tuple[str, ...], ...] | None,
         Field(
             description="attacks that must have been run before a gate passes, the strongest first, equals together; "
-            "the next ones count where those before them do not apply. Null: not known"
+            "the next ones count where those before them do not apply, or leave rows to them. Null: not known"
         ),
     ] = None
     weaker: Annotated[
@@ -66,6 +66,11 @@ class Result(Facts):
     def knowing(self) -> str:
         """The attack that knows the defence of this choice, without which nothing can be said of it; empty if none."""
         return ""
+
+    @property
+    def leaves_rows(self) -> bool:
+        """Whether it says itself that it could not determine every row, where the next of the strongest may."""
+        return False
 
     @property
     def guess(self) -> float:

@@ -25,22 +25,32 @@ def _of_strongest(cells: Sequence[Result]) -> str:
     ranks = cells[0].strongest
     if ranks is None:
         return "it is not known which attack is the strongest here (an unfinished run, or one of an earlier version)"
+    before = ""
     for rank in ranks:
         name = " or ".join(rank)
         tried = [cell for cell in cells if cell.attacker in rank]
+        which = f"{before} left rows undetermined, and {name}, which may read them," if before else _FIRST + f" {name},"
         if not tried:
             others = ", ".join(dict.fromkeys(cell.attacker for cell in cells))
-            return f"the strongest attack that applies, {name}, was not run, only {others}"
+            return f"{which} was not run, only {others}"
         whole = [cell for cell in tried if not cell.weaker]
         if not whole:
-            return (
-                f"the strongest attack that applies, {name}, was run with less than it ships with ({tried[0].weaker})"
-            )
+            return f"{which} was run with less than it ships with ({tried[0].weaker})"
         if any(cell.measured for cell in whole):
-            return ""
-        if any(cell.outcome != Outcome.NOT_APPLICABLE.code for cell in whole):
-            return f"the strongest attack that applies, {name}, gave nothing to score"
+            if not _leaves(tried):
+                return ""
+            before = name
+        elif any(cell.outcome != Outcome.NOT_APPLICABLE.code for cell in whole):
+            return f"{which} gave nothing to score"
     return ""
+
+
+_FIRST = "the strongest attack that applies,"
+
+
+def _leaves(tried: Sequence[Result]) -> bool:
+    """Whether all that were tried say that there are rows left, which an attack after them may read."""
+    return all(cell.leaves_rows for cell in tried)
 
 
 def _of_knowing(cells: Sequence[Result]) -> str:
@@ -60,9 +70,13 @@ def _of_knowing(cells: Sequence[Result]) -> str:
 
 
 def asked_for(cells: Sequence[Result]) -> str:
-    """The attack that a gate asks for on a choice: the strongest that did not say that it cannot be mounted."""
+    """The attack that a gate asks for on a choice: the strongest that can be mounted and leaves nothing to others."""
+    named = ""
     for rank in cells[0].strongest or ():
         tried = [cell for cell in cells if cell.attacker in rank]
-        if not tried or any(cell.outcome != Outcome.NOT_APPLICABLE.code for cell in tried):
-            return " or ".join(rank)
-    return ""
+        if tried and all(cell.outcome == Outcome.NOT_APPLICABLE.code for cell in tried):
+            continue
+        named = " or ".join(rank)
+        if not tried or not _leaves(tried):
+            break
+    return named

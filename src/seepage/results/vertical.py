@@ -59,6 +59,12 @@ class VerticalResult(RowNumbers):
         return coordinates(self.cell)
 
     @property
+    def leaves_rows(self) -> bool:
+        """Spans say which rows they determine; slopes and the closed form may read the others."""
+        determined = self.metrics.get("determined")
+        return self.attacker == "spans" and (determined is None or determined.mean < 1)
+
+    @property
     def cell(self) -> VerticalCell:
         """Its coordinates."""
         names = (name for name in VerticalCell.__dataclass_fields__ if name != "study")

@@ -28,9 +28,10 @@ from seepage.studies.vertical.running import cell_of, run_choice
 from seepage.studies.vertical.settings import VerticalSettings
 from seepage.studies.vertical.workers import VerticalChoice, drawn
 
-# What a gate asks for. Spans read fixed and moving weights; slopes and the closed form what spans cannot be mounted on,
-# moving or fixed; and `exact` needs not know who is in a batch.
-STRONGEST = (("spans",), ("slopes",), ("cafe_closed_form",), ("exact",))
+# What a gate asks for. Spans read fixed and moving weights; slopes and the closed form what spans leave or cannot be
+# mounted on, the one where weights move and the other where they do not; and `exact` needs not know who is in a batch.
+MOVING = (("spans",), ("slopes",), ("cafe_closed_form",), ("exact",))
+FIXED = (("spans",), ("cafe_closed_form",), ("slopes",), ("exact",))
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ class Vertical:
         summary = assemble(VerticalSummary, gathered.head, *gathered.told)
         settings = [part.settings for part in gathered.parts for _ in part.trials]
         cells = [
-            with_strength(cell, STRONGEST, "vertical", each.attack_options)
+            with_strength(cell, MOVING if each.moving else FIXED, "vertical", each.attack_options)
             for cell, each in zip(summary.cells, settings, strict=True)
         ]
         return summary.model_copy(update={"cells": tuple(cells)})
