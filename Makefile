@@ -46,7 +46,7 @@ notebooks: install ## run the notebooks of the site and keep their outputs
 	$(BIN)/python docs/execute_notebooks.py
 
 site: install ## the documentation site, in build/site
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 dist: install ## wheel, source archive, and the bill of materials they were built and tested with (CycloneDX), in dist
 	$(BIN)/python -m build --quiet --outdir dist .

@@ -19,13 +19,16 @@ BOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    words = ["build", "--strict", "--quiet", "--site-dir", str(folder)]  # strict: a link that leads nowhere is an error
+    # Strict: a link that leads nowhere is an error. Not quiet: quiet warnings are not counted.
+    words = ["build", "--strict", "--site-dir", str(folder)]
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", *words],
         cwd=ROOT, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True, timeout=200,
         check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "Documentation built" in done.stderr, "the build says nothing, so it would not warn either"
+    assert "WARNING" not in done.stderr
     return folder
 
 

@@ -108,7 +108,7 @@ def test_a_batch_with_more_rows_than_independent_inputs_tells_only_categories() 
     scene = world(120, 60, neurons=100)
     claim = claimed(scene, watched(scene, x, y, 12))
     assert claim.outcome is Outcome.NOT_APPLICABLE
-    assert "tells only which categories are there" in claim.note
+    assert "tells spans only which categories are there" in claim.note
 
 
 def test_without_bias_and_categories_a_direction_is_no_row() -> None:

@@ -120,7 +120,7 @@ def test_fake_gradients_keep_numbers_back_while_training_goes_on() -> None:
     x, y = table()
     defense = FakeGradients(drawn=100)
     assert psnr(recovered(updates(defense=defense)), x) < 15
-    losses = training_losses(TRAINING, exact(), x, y, 300, Streams(0), defense=defense)
+    losses = training_losses(TRAINING, exact(), (x, y), 300, Streams(0), defense=defense)
     assert min(loss for _, loss in losses[1:]) < 0.5 * losses[0][1]
 
 
@@ -137,7 +137,7 @@ def test_as_printed_fake_gradients_stop_training_too() -> None:
     x, y = table()
     defense = FakeGradients(drawn=100, reading="printed")
     assert psnr(recovered(updates(defense=defense)), x) < 15
-    losses = training_losses(TRAINING, exact(), x, y, 300, Streams(0), defense=defense)
+    losses = training_losses(TRAINING, exact(), (x, y), 300, Streams(0), defense=defense)
     assert losses[-1][1] > 0.7 * losses[0][1]
 
 
@@ -189,7 +189,7 @@ def test_losses_are_those_of_training() -> None:
     x, y = table()
     told: list[tuple[str, int, int]] = []
     losses = training_losses(
-        TRAINING, exact(), x, y, 250, Streams(0), at=(100, 200), progress=lambda *heard: told.append(heard[:3])
+        TRAINING, exact(), (x, y), 250, Streams(0), at=(100, 200), progress=lambda *heard: told.append(heard[:3])
     )
     assert [seen for seen, _ in losses] == [0, 100, 200, 250]
     assert told == [("training loss", number, 250) for number in range(1, 251)]
@@ -201,4 +201,4 @@ def test_losses_are_those_of_training() -> None:
 
 def test_losses_need_training() -> None:
     with pytest.raises(InputError, match="learning rate is 0"):
-        training_losses(FIXED, exact(), *table(), 10, Streams(0))
+        training_losses(FIXED, exact(), table(), 10, Streams(0))

@@ -167,7 +167,8 @@ class SpanReader:
         elif count < total:
             said += (
                 f" A batch of {self._scene.batch_size} rows spans {usual} directions: it holds more "
-                "rows than its categories have independent inputs, and tells only which categories are there."
+                "rows than its categories have independent inputs, and tells spans only which categories are there. "
+                "Slopes, an attack of its own, may read them."
             )
         return replace(found, note=said)
 

@@ -15,8 +15,7 @@ from seepage.models import Learner, Parameters
 def training_losses(
     protocol: SharedLayers,
     learner: Learner,
-    x: Tensor,
-    y: Tensor,
+    rows: tuple[Tensor, Tensor],
     batches: int,
     streams: Streams,
     *,
@@ -28,11 +27,15 @@ def training_losses(
 
     The same streams give the same batches, so that defences can be laid side by side.
 
+    Args:
+        rows: everyone's inputs, and targets.
+
     Returns:
         batches seen so far, and the mean loss then.
     """
     if protocol.rate <= 0:
         raise InputError("The protocol's learning rate is 0: the weights stay, so there is no training loss to follow.")
+    x, y = rows
     losses = [(0, float(learner.loss(learner.initial(), x, y)))]
 
     def watch(seen: int, parameters: Parameters) -> None:

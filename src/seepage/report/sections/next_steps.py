@@ -130,7 +130,10 @@ def _found(summary: Summary, level: Level) -> list[Step]:
     if isinstance(summary, ServersSummary):
         return [
             Step("Let no client train on weights that it did not check: names and shapes first, then statistics."),
-            Step("Add many clients up before anybody sees an update (secure aggregation), or add private noise."),
+            Step(
+                "Let clients add private noise themselves. Sums over clients (secure aggregation) help only if the "
+                "server cannot choose who is in them, nor send clients different weights; that was not tested."
+            ),
             Step("See what a server that follows the protocol reads.", "seepage audit"),
         ]
     if isinstance(summary, PropertySummary):

@@ -107,8 +107,7 @@ class Workers:
         return training_losses(
             protocol,
             self.learner,
-            self.x,
-            self.y,
+            (self.x, self.y),
             self.batches,
             self.streams,
             defense=self.defense,
