@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
 import seepage
 from seepage._core import InputError
 from seepage.cli.main import main
+from seepage.data.request import Request
+from seepage.data.source import open_source
 from seepage.results import Run, read_summary
 from seepage.results.servers import ServersResult, ServersSummary
+from seepage.studies.servers.clients import prepared
+from seepage.studies.servers.settings import ServersSettings
 from tests.report.example import Reader
 
 NET = "mlp:width=300:activation=relu:norm=none"
@@ -115,3 +123,18 @@ def test_the_command_says_what_is_wrong_with_exit_code_2(
         main()
     assert ended.value.code == 2
     assert "Did you mean 'cuts'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("protocol", ["fedsgd", "fedavg"])
+def test_what_a_client_answers_tells_no_order_of_rows(protocol: str) -> None:
+    settings = ServersSettings(protocols=(protocol,), models=("mlp:width=16",), local_batch=24)
+    source = open_source(Request(data="clinic"))
+    setting = prepared(source, settings, "mlp:width=16", protocol, 24)
+    client = setting.client(np.random.default_rng(1))
+    order = torch.arange(24).flip(0)
+    mixed = replace(client, x=client.x[order], y=client.y[order])
+    sent: Any = SimpleNamespace(learner=setting.learner, parameters=setting.learner.initial())
+    one, other = (each.answer(sent, settings, np.random.default_rng(2)) for each in (client, mixed))
+    assert one.exchange == other.exchange
+    for name, value in one.update.items():
+        torch.testing.assert_close(value, other.update[name], rtol=1e-4, atol=1e-6)

@@ -30,7 +30,7 @@ from seepage.results import Summary
 from seepage.results.updates import UpdatesSummary
 from seepage.studies.rows.cost import cut_short
 from seepage.studies.rows.settings import RowsSettings
-from seepage.studies.updates.observing import observations_of, parts_of
+from seepage.studies.updates.observing import observations_of, parts_of, thinned
 from seepage.studies.updates.settings import UpdatesSettings
 from seepage.studies.updates.simulating import protocol_of
 from seepage.studies.updates.source import open_capture
@@ -430,3 +430,11 @@ def test_totals_of_thousands_of_rows_in_uneven_batches_are_said_and_rows_are_not
         "The 1001 rows are no whole number of batches of 64, which no attack on rows replays.",
     )
     assert summary.tallies[0].measured
+
+
+def test_labels_of_whole_batches_are_of_all_classes() -> None:
+    """A last, smaller batch is not replayed: cut off at the end, its labels would all be of the highest class."""
+    labels = torch.tensor([1, 0] * 10)
+    assert torch.equal(thinned(labels, 20), labels.sort().values)
+    assert torch.equal(thinned(labels, 16), torch.tensor([0] * 8 + [1] * 8))
+    assert torch.equal(thinned(torch.tensor([2.0, 0.5, 1.0]), 2), torch.tensor([0.5, 2.0]))
