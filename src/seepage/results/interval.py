@@ -25,6 +25,12 @@ class Interval:
     low: float | None
     high: float | None
 
+    def within(self, low: float, high: float) -> Interval:
+        """Cut off where the mean cannot be: resampling trainings and then batches can step over the ends."""
+        if self.low is None or self.high is None:
+            return self
+        return Interval(self.mean, max(self.low, low), min(self.high, high))
+
     def to_dict(self) -> dict[str, float | None]:
         return {"mean": self.mean, "low": self.low, "high": self.high}
 

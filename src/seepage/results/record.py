@@ -17,6 +17,13 @@ MATCHING_RULES: tuple[MatchingName, ...] = get_args(MatchingName)
 ALL_COLUMNS = ""  # the scope of a number about all columns together
 
 
+# What is a share of rows or cells, whichever rule matched them: no interval of such a number ends outside 0 and 1.
+SHARES = (
+    "accuracy", "accuracy_num", "accuracy_cat", "emr", "exact", "certified", "certified_wrong", "determined",
+    "label_accuracy",
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Measure:
     """The name of a number: whose (``attack`` or a baseline), about what, and which metric.
@@ -37,6 +44,16 @@ def by_rule(metric: str, rule: str) -> str:
         'accuracy_by_cells'
     """
     return f"{metric}_by_{rule}"
+
+
+def is_share(metric: str) -> bool:
+    """Whether it is a share of rows or cells.
+
+    Example:
+        >>> is_share("emr_by_study"), is_share("psnr")
+        (True, False)
+    """
+    return metric.partition("_by_")[0] in SHARES
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ import polars as pl
 from seepage._core import InputError
 from seepage.results.cells import CELLS, Cell, coordinates
 from seepage.results.interval import Interval, bootstrap_columns
-from seepage.results.record import ALL_COLUMNS, ATTACK, Measure, Record
+from seepage.results.record import ALL_COLUMNS, ATTACK, Measure, Record, is_share
 
 _NAMES = ("source", "scope", "metric")
 HEADS = ("repeat", "client", "round", "exposure", "rows", "outcome", "seconds", "note")
@@ -200,7 +200,7 @@ class Trials:
         if measure not in self._intervals:
             found = bootstrap_columns(self.values[self.scored], self.federations)
             self._intervals.update(zip(self.measures, found, strict=True))
-        return self._intervals[measure]
+        return _possible(measure, self._intervals[measure])
 
     def differences(self, pairs: Sequence[tuple[Measure, Measure]]) -> list[Interval | None]:
         """One number minus another, paired per trial, for each of the pairs: intervals are those of the differences."""
@@ -239,3 +239,8 @@ def check_stored(frame: pl.DataFrame) -> None:
     wrong += [name for name in HEADS if frame[name].null_count()]
     if wrong or not types["record"].is_integer() or frame["record"].null_count() or not frame["record"].is_sorted():
         raise InputError(f"Records cannot be read: {', '.join(wrong) or 'record'} is not what a run stores.")
+
+
+def _possible(measure: Measure, found: Interval | None) -> Interval | None:
+    """An interval of a share stays between 0 and 1."""
+    return found.within(0.0, 1.0) if found is not None and is_share(measure.metric) else found
