@@ -159,7 +159,7 @@ def _training(plan: Plan) -> Summary:
         numbers = [("quality/published/mean", name, 0.5) for name in ("accuracy", "f1", "roc_auc")]
         for phase in ("pretraining", "fine-tuning"):
             numbers += [(f"cost/{phase}", "seconds", 2.0), (f"cost/{phase}", "epochs", 1.0)]
-            numbers += [(f"bytes/{phase}", "intermediate", 7e6)]
+            numbers += [(f"bytes/{phase}", "intermediate", 7e6), (f"epoch/{phase}/0", "loss", 0.7)]
         numbers += [("cost", "memory_mb", 512.0)]
         values_of = [Value(scope=scope, metric=metric, runs=3, mean=mean) for scope, metric, mean in numbers]
         cells[cell.id] = TrainingResult.model_validate(envelope(cell) | {"metrics": {}, "values": values_of})

@@ -131,6 +131,21 @@ def test_guests_are_compared_in_percent_of_five() -> None:
     assert all("guests" not in cell.place for cell in cells)
 
 
+def test_losses_stand_after_some_epochs() -> None:
+    result = result_of("tabvfl", "figure-6.3")
+    assert isinstance(result.summary, TrainingSummary)
+    values = tuple(
+        Value(scope=f"epoch/fine-tuning/{epoch}", metric="loss", runs=3, mean=1 / (epoch + 1), low=0.0, high=1.0)
+        for epoch in range(30)
+    )
+    trained = tuple(cell.model_copy(update={"values": values}) for cell in result.summary.cells)
+    cells = read(replace(result, summary=result.summary.model_copy(update={"cells": trained})))
+    central = [cell for cell in cells if cell.place["design"] == "CT" and cell.place["data"] == "Bank Marketing"]
+    assert [(cell.place["epoch"], cell.ours) for cell in central] == [
+        ("1", 1.0), ("2", 0.5), ("5", 0.2), ("10", 0.1), ("20", 0.05),
+    ]  # fmt: skip
+
+
 F1 = st.tuples(st.floats(0.2, 1), st.floats(0.2, 1), st.floats(0.2, 1)).map(sorted)
 
 

@@ -32,6 +32,7 @@ ReadingName = Literal[
     "failures",
     "changes",
     "costs",
+    "epochs",
 ]
 
 

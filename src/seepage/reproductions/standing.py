@@ -13,7 +13,7 @@ _STAND_IN = re.compile(r" \(for .+\)$")  # how a stored table calls a data set i
 
 
 # Of the papers' metrics: those of which less is better, and those that describe and are neither better nor worse.
-LESS_IS_BETTER = ("mse", "rmse", "iterations", "train_loss")
+LESS_IS_BETTER = ("mse", "rmse", "iterations", "train_loss", "valid_loss")
 DESCRIBING = ("entropy_cat", "entropy_num", "data_share_cat", "data_share_num")
 
 

@@ -13,6 +13,7 @@ from seepage.reproductions.readings.changes import read_changes
 from seepage.reproductions.readings.costs import read_costs
 from seepage.reproductions.readings.curves import read_curve, read_until
 from seepage.reproductions.readings.doubt import read_doubt
+from seepage.reproductions.readings.epochs import read_epochs
 from seepage.reproductions.readings.failures import read_failures
 from seepage.reproductions.readings.losses import read_losses
 from seepage.reproductions.readings.means import read_means
@@ -33,5 +34,6 @@ READINGS: Mapping[ReadingName, Callable[[PlanResult], Iterator[Comparison]]] = {
     "losses": read_losses,
     "failures": read_failures,
     "changes": read_changes,
+    "epochs": read_epochs,
     "costs": read_costs,
 }
