@@ -11,6 +11,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from playwright.sync_api import Browser
+
+from seepage.reproductions.paper import NAMES
+
+pytest_plugins = ["tests.e2e.browser"]
 
 ROOT = Path(__file__).parents[2]
 BOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
@@ -52,6 +57,19 @@ def test_the_python_reference_has_the_public_names(site: Path) -> None:
         assert name in text or name == "__version__"
     for name in ("check_attack", "Study", "TabVFLClassifier", "TabVFLRegressor"):
         assert name in text
+
+
+@pytest.mark.browser
+def test_pages_on_papers_are_one_screen(site: Path, browser: Browser) -> None:
+    """What differs and why is to be seen at once: on a tall screen, and fonts of machines differ by a little."""
+    page = browser.new_page(viewport={"width": 1440, "height": 1200})
+    for name in NAMES:
+        page.goto((site / "papers" / f"{name}.html").as_uri())
+        ends = page.evaluate("document.querySelector('article').lastElementChild.getBoundingClientRect().bottom")
+        assert 400 < ends < 1200, name
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= 1440, name
+    page.close()
 
 
 def test_notebooks_were_run() -> None:
