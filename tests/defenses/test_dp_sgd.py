@@ -16,7 +16,7 @@ from seepage.defenses import DPSGD
 from seepage.defenses import dp_sgd as module
 from seepage.defenses.dp_sgd import clipped_sums
 from seepage.federation import Automatic, FedAvg, FedSGD, simulate
-from seepage.models import Learner, Parameters, Traced
+from seepage.models import Learner, Parameters, Traced, linear_calls
 from seepage.models.local_clients import for_each
 from seepage.observation import Knowledge
 from tests import cases
@@ -83,6 +83,7 @@ def test_a_recorded_step_is_the_step(model: str) -> None:
     """Long runs replay it."""
     learner, x, y = batch(model)
     arguments = (for_each(CLIENTS, learner.initial()), x, y)
+    linear_calls(learner, x.shape[-1])
     replayed = Traced(lambda p, x, y: clipped_sums(learner, p, x, y, 0.1), patience=0)(*arguments)
     for name, value in clipped_sums(learner, *arguments, 0.1).items():
         torch.testing.assert_close(replayed[name], value, atol=1e-6, rtol=1e-4)

@@ -6,9 +6,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 from torch._inductor.runtime.cache_dir_utils import cache_dir, default_cache_dir
 
 from seepage._core import InputError
@@ -95,3 +97,31 @@ def test_without_a_place_for_it_nothing_is_compiled(home: Path) -> None:
 
 def test_the_compiler_is_named() -> None:
     assert compiler() == "none" or compiler().startswith("g++ ")
+
+
+def test_outputs_come_nested_as_they_were(home: Path) -> None:
+    """Local steps of FedAvg give weights by name and moments; the compiler wants them one after the other."""
+
+    def nested(x: Tensor) -> Any:
+        return {"weight": x.view(3, 3), "bias": x.view(9, 1)}, (x.view(1, 9),), ()
+
+    found = compiled(recorded(nested, NINE), [NINE])(NINE)
+    assert [tuple(value.shape) for value in found[0].values()] == [(3, 3), (9, 1)]
+    assert list(found[0]) == ["weight", "bias"]
+    assert (found[1][0].shape, found[2]) == ((1, 9), ())
+    assert compiled(*TURNED)(NINE).shape == (3, 3)
+
+
+@pytest.mark.slow
+def test_what_is_compiled_writes_to_its_arguments_and_gives_nothing_back(home: Path) -> None:
+    if not has_compiler.__wrapped__():
+        pytest.skip("there is no compiler")
+
+    def add(x: Tensor, y: Tensor) -> None:
+        y.add_(x.sin())
+
+    total = torch.zeros(9)
+    step = compiled(recorded(add, NINE, total), [NINE, total])
+    for _ in range(2):
+        assert step(NINE, total) is None
+    torch.testing.assert_close(total, 2 * NINE.sin())

@@ -9,11 +9,19 @@ from functools import lru_cache
 
 import torch
 from torch import Tensor
-from torch.func import grad
 
 from seepage._core import InputError
 from seepage.defenses.defense import Defense, Gradients, Privacy
-from seepage.models import Learner, Parameters, Traced
+from seepage.models import (
+    Factors,
+    Learner,
+    Parameters,
+    Traced,
+    activations,
+    factored_gradient,
+    linear_calls,
+    parameter_name,
+)
 from seepage.models.recipe import Recipe
 from seepage.observation import Channel
 
@@ -88,6 +96,7 @@ class DPSGD(Defense):
                 noise = torch.randn(total.shape, generator=random, dtype=total.dtype)
                 return (total + self.noise * self.clip * noise) / x.shape[1]
 
+            linear_calls(learner, x.shape[-1])  # tried out before a step is recorded
             return {name: covered(total) for name, total in clipped(parameters, x, y).items()}
 
         return noisy
@@ -105,7 +114,12 @@ class DPSGD(Defense):
 def clipped_sums(
     learner: Learner, parameters: Parameters, x: Tensor, y: Tensor, clip: float, *, noisy: bool = False
 ) -> Parameters:
-    """The sum over rows of gradients clipped to this norm, for each client: everything has a leading client axis."""
+    """The sum over rows of gradients clipped to this norm, for each client: everything has a leading client axis.
+
+    A row's gradient of a linear layer is a product of two vectors (of a few, with several tokens): its norm and the
+    clipped sum come from these, so that it is never multiplied out.
+    """
+    calls = linear_calls(learner, x.shape[-1])
 
     def loss(parameters: Parameters, x: Tensor, y: Tensor) -> Tensor:
         outputs = learner.outputs(parameters, x[None], noisy=noisy)
@@ -114,17 +128,42 @@ def clipped_sums(
             value = value * (1 + (learner.positive_weight - 1) * y)
         return value
 
+    def one_row(parameters: Parameters, x: Tensor, y: Tensor) -> tuple[Factors, Parameters]:
+        def of(parameters: Parameters) -> Tensor:
+            return loss(parameters, x, y)
+
+        return factored_gradient(learner, calls, parameters, x[None], y[None], of=of, noisy=noisy)
+
     def one_client(parameters: Parameters, x: Tensor, y: Tensor) -> Parameters:
-        rows = learner.mapped(grad(loss), in_dims=(None, 0, 0), randomness="different")(parameters, x, y)
-        norms = torch.stack([value.flatten(1).norm(dim=1) for value in rows.values()]).norm(dim=0)
-        factors = (clip / (norms + 1e-6)).clamp(max=1.0)  # as Opacus does
-        return {name: torch.tensordot(factors, value, dims=1) for name, value in rows.items()}
+        rows = learner.mapped(one_row, in_dims=(None, 0, 0), randomness="different")
+        factors, dense = rows(parameters, x, y)
+        biased = {name: parameter_name(name, "bias") in parameters for name in factors}
+        squares = [value.flatten(1).square().sum(1) for value in dense.values()]
+        squares += [_squares(*pair, biased=biased[name]) for name, pair in factors.items()]
+        norms = torch.stack(squares).sum(0).sqrt()
+        shares = (clip / (norms + 1e-6)).clamp(max=1.0)  # as Opacus does
+        sums = {name: torch.tensordot(shares, value, dims=1) for name, value in dense.items()}
+        for name, (slopes, inputs) in factors.items():
+            kept = (slopes * shares[:, None, None]).flatten(0, 1)
+            sums[parameter_name(name, "weight")] = kept.T @ inputs.flatten(0, 1)
+            if biased[name]:
+                sums[parameter_name(name, "bias")] = kept.sum(0)
+        return {name: sums[name] for name in parameters}
 
     clients = learner.mapped(one_client, randomness="different")
-    together = max(1, MEMORY // (x.shape[0] * learner.size))
+    multiplied = sum(learner.initial()[parameter_name(name, "weight")].numel() for name in calls)
+    held = learner.size - multiplied + activations(learner, x.shape[-1])
+    together = max(1, MEMORY // (x.shape[0] * held))
     parts = zip(torch.split(x, together, dim=1), torch.split(y, together, dim=1), strict=True)
     sums = [clients(parameters, *part) for part in parts]
     return {name: torch.stack([part[name] for part in sums]).sum(0) for name in parameters}
+
+
+def _squares(slopes: Tensor, inputs: Tensor, *, biased: bool) -> Tensor:
+    """(rows,) squared norms of gradients that are sums over tokens of slopes (rows, tokens, out) and inputs."""
+    if slopes.shape[1] == 1:
+        return slopes.square().sum((1, 2)) * (inputs.square().sum((1, 2)) + biased)
+    return ((slopes @ slopes.mT) * (inputs @ inputs.mT + float(biased))).sum((1, 2)).clamp(min=0)
 
 
 @lru_cache

@@ -10,13 +10,13 @@ import os
 import shutil
 import subprocess
 import sysconfig
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
-from torch.fx import GraphModule
+from torch.fx import GraphModule, Node
 
 from seepage._core import InputError
 from seepage._core.cache import platform_cache, private_folder
@@ -54,8 +54,33 @@ def compiled(graph: GraphModule, inputs: Sequence[Tensor]) -> Callable[..., Any]
     # Headers are compiled beforehand into the shared folder, whatever the setting says: without them.
     config.cpp_cache_precompile_headers = False
     _Count.functions += 1
+    output = graph.graph.output_node()
+    (nested,) = output.args
+    output.args = (tuple(_leaves(nested)),)  # the compiler wants outputs one after the other
+    graph.recompile()
     translated: Callable[..., Any] = translate(graph, list(inputs))
-    return translated
+    output.args = (nested,)
+    graph.recompile()
+    if isinstance(nested, Node) or nested is None:
+        return lambda *inputs: translated(*inputs)[0]
+    return lambda *inputs: _nested(nested, iter(translated(*inputs)))
+
+
+def _leaves(nested: Any) -> list[Any]:
+    if isinstance(nested, Mapping):
+        return [leaf for each in nested.values() for leaf in _leaves(each)]
+    if isinstance(nested, Sequence):
+        return [leaf for each in nested for leaf in _leaves(each)]
+    return [nested]
+
+
+def _nested(like: Any, leaves: Iterator[Any]) -> Any:
+    """Outputs nested like these."""
+    if isinstance(like, Mapping):
+        return {name: _nested(each, leaves) for name, each in like.items()}
+    if isinstance(like, Sequence):
+        return tuple(_nested(each, leaves) for each in like)
+    return next(leaves)
 
 
 def _folder() -> Path:

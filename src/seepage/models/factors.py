@@ -7,7 +7,7 @@ an attacker who only needs inner products of gradients never has to multiply the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -28,12 +28,21 @@ def parameter_name(layer: str, kind: str) -> str:
 
 
 def factored_gradient(
-    learner: Learner, calls: Calls, parameters: Parameters, x: Tensor, y: Tensor
+    learner: Learner,
+    calls: Calls,
+    parameters: Parameters,
+    x: Tensor,
+    y: Tensor,
+    *,
+    of: Callable[[Parameters], Tensor] | None = None,
+    noisy: bool = False,
 ) -> tuple[Factors, Parameters]:
     """The gradient of the batch's mean loss, in factors where a linear layer allows it and as tensors elsewhere.
 
     Args:
         calls: from :func:`linear_calls`.
+        of: another loss of these rows, by the parameters.
+        noisy: with dropout.
     """
     layers: dict[str, Any] = {name: learner.module.get_submodule(name) for name in calls}
     offsets = {
@@ -46,8 +55,8 @@ def factored_gradient(
     fixed = {name: value for name, value in parameters.items() if name not in rest}
 
     def loss(offsets: dict[str, list[Tensor]], rest: Parameters) -> tuple[Tensor, dict[str, list[Tensor]]]:
-        with _listening(learner.module, offsets) as heard:
-            value = learner.loss(fixed | rest, x, y)
+        with _listening(learner.noisy_module if noisy else learner.module, offsets) as heard:
+            value = learner.loss(fixed | rest, x, y, noisy=noisy) if of is None else of(fixed | rest)
         return value, heard
 
     (slopes, dense), heard = grad(loss, argnums=(0, 1), has_aux=True)(offsets, rest)
