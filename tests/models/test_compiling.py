@@ -112,6 +112,16 @@ def test_outputs_come_nested_as_they_were(home: Path) -> None:
     assert compiled(*TURNED)(NINE).shape == (3, 3)
 
 
+def test_inputs_that_are_one_tensor_at_first_need_not_stay_so(home: Path) -> None:
+    def both(x: Tensor, y: Tensor) -> Any:
+        return x.view(3, 3), y.view(3, 3)
+
+    found = compiled(recorded(both, NINE, NINE), [NINE, NINE])
+    one, other = found(NINE, 2 * NINE)
+    assert float(one.sum()) == 9
+    assert float(other.sum()) == 18
+
+
 @pytest.mark.slow
 def test_what_is_compiled_writes_to_its_arguments_and_gives_nothing_back(home: Path) -> None:
     if not has_compiler.__wrapped__():

@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
 
@@ -58,12 +59,21 @@ def compiled(graph: GraphModule, inputs: Sequence[Tensor]) -> Callable[..., Any]
     (nested,) = output.args
     output.args = (tuple(_leaves(nested)),)  # the compiler wants outputs one after the other
     graph.recompile()
-    translated: Callable[..., Any] = translate(graph, list(inputs))
+    translated: Callable[..., Any] = translate(graph, [_apart(each) for each in inputs])
     output.args = (nested,)
     graph.recompile()
     if isinstance(nested, Node) or nested is None:
         return lambda *inputs: translated(*inputs)[0]
     return lambda *inputs: _nested(nested, iter(translated(*inputs)))
+
+
+def _apart(value: Tensor) -> Tensor:
+    """The same numbers in the same layout, in memory of its own.
+
+    Nobody asks later whether two inputs are still one tensor, as they may be in the first call only: the weights, and
+    those that local training began with.
+    """
+    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=value.device).copy_(value)
 
 
 def _leaves(nested: Any) -> list[Any]:
