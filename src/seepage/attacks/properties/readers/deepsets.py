@@ -19,6 +19,7 @@ class DeepSets:
         N^t_i = \phi_t\Big(\sum_j w_{ij} N^{t-1}_j, \sum_j N^{t-1}_j, \sum_j w_{ij}, \sum_j w_{ij}^2, b_i\Big), \qquad
         L_t = \sum_i N^t_i
 
+    with means in place of sums (the first one over the root of their number), so that sizes do not grow with a layer,
     for neuron i of layer t, with the weights :math:`w_{ij}` that come from neuron j of the layer before. The layers'
     :math:`L_t` are what the meta-model goes on with.
 
