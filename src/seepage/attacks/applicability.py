@@ -174,9 +174,9 @@ def what_stops(setup: Setup) -> str:
         return f"{ends}; here are {setup.total:,}. That is no proof of privacy: optimisation goes on." + noted
     clients = limit // setup.rows + 1
     ways = (
-        f"one sum over {clients:,} clients or more by an honest server (several rounds of them open it), or noise on "
+        f"secure aggregation over {clients:,} clients or more (one sum by an honest server; several rounds open it), "
     )
-    ways += "the update"
+    ways += "or noise on the update"
     narrow = "for one update layers narrower than the number of rows (rounds on the same rows open them), "
     narrow = narrow if setup.structure.entrance and setup.total > 1 else ""
     return f"{ends}. What would stop it here: {narrow}{ways}." + noted

@@ -149,8 +149,8 @@ def linear_calls(learner: Learner, width: int) -> Calls:
 
         handles.append(layer.register_forward_hook(hook))
     generator = torch.Generator().manual_seed(0)
-    x = torch.randn(2, width, generator=generator)
     parameters = learner.initial()
+    x = torch.randn(2, width, generator=generator, dtype=next(iter(parameters.values())).dtype)
     try:
         outputs = learner.outputs(parameters, x)
     finally:
