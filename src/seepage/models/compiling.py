@@ -56,15 +56,15 @@ def compiled(graph: GraphModule, inputs: Sequence[Tensor]) -> Callable[..., Any]
     config.cpp_cache_precompile_headers = False
     _Count.functions += 1
     output = graph.graph.output_node()
-    (nested,) = output.args
-    output.args = (tuple(_leaves(nested)),)  # the compiler wants outputs one after the other
+    (outputs,) = output.args
+    output.args = (tuple(_leaves(outputs)),)  # the compiler wants outputs one after the other
     graph.recompile()
     translated: Callable[..., Any] = translate(graph, [_apart(each) for each in inputs])
-    output.args = (nested,)
+    output.args = (outputs,)
     graph.recompile()
-    if isinstance(nested, Node) or nested is None:
+    if isinstance(outputs, Node) or outputs is None:
         return lambda *inputs: translated(*inputs)[0]
-    return lambda *inputs: _nested(nested, iter(translated(*inputs)))
+    return lambda *inputs: nested(outputs, iter(translated(*inputs)))
 
 
 def _apart(value: Tensor) -> Tensor:
@@ -84,12 +84,12 @@ def _leaves(nested: Any) -> list[Any]:
     return [nested]
 
 
-def _nested(like: Any, leaves: Iterator[Any]) -> Any:
-    """Outputs nested like these."""
+def nested(like: Any, leaves: Iterator[Any]) -> Any:
+    """Values in dictionaries and tuples like these."""
     if isinstance(like, Mapping):
-        return {name: _nested(each, leaves) for name, each in like.items()}
+        return {name: nested(each, leaves) for name, each in like.items()}
     if isinstance(like, Sequence):
-        return tuple(_nested(each, leaves) for each in like)
+        return tuple(nested(each, leaves) for each in like)
     return next(leaves)
 
 

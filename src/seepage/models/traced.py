@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.fx import GraphModule
 
-from seepage.models.compiling import compiled
+from seepage.models.compiling import compiled, nested
 from seepage.models.products import choose_products
 
 
@@ -81,7 +81,7 @@ def recorded(function: Callable[..., Any], *arguments: Any) -> GraphModule:
     copies = [leaf.clone() for leaf in leaves(arguments)]
 
     def flat(*inputs: Tensor) -> Any:
-        return function(*_rebuilt(arguments, iter(inputs)))
+        return function(*nested(arguments, iter(inputs)))
 
     graph = make_fx(flat, tracing_mode="real")(*copies)
     for node in list(graph.graph.nodes):
@@ -97,15 +97,6 @@ def recorded(function: Callable[..., Any], *arguments: Any) -> GraphModule:
     choose_products(graph)
     graph.recompile()
     return graph
-
-
-def _rebuilt(like: Any, inputs: Iterator[Tensor]) -> Any:
-    """Nested arguments like these, made of other tensors."""
-    if isinstance(like, Tensor):
-        return next(inputs)
-    if isinstance(like, dict):
-        return {name: _rebuilt(value, inputs) for name, value in like.items()}
-    return tuple(_rebuilt(value, inputs) for value in like)
 
 
 _ATEN = torch.ops.aten
