@@ -107,6 +107,15 @@ def test_fake_gradients_are_a_defence_that_can_be_named() -> None:
     assert cell.rows_exact < 10
 
 
+def test_an_attack_that_noise_keeps_away_is_not_one_that_read_nothing() -> None:
+    """The page says which attacks were mounted on noisy gradients, and which were not."""
+    attacks = ("spans", "slopes", "cafe_closed_form", "exact")
+    cells = {cell.attack: cell for cell in audited(attacks=attacks, defense="dp_sgd:clip=1:noise=1").cells}
+    assert not cells["spans"].measured
+    assert not cells["slopes"].measured
+    assert [(cells[name].rows, cells[name].rows_exact) for name in attacks[2:]] == [(60, 0), (60, 0)]
+
+
 def test_noise_on_every_row_hides_people_and_its_price_is_told(tmp_path: Path) -> None:
     summary = audited(defenses=("dp_sgd:clip=1:noise=1", "gaussian_noise:0.1"), out=tmp_path / "run")
     assert [cell.rows_exact for cell in summary.cells] == [0, 0]
