@@ -70,13 +70,9 @@ def _of_knowing(cells: Sequence[Result]) -> str:
 
 
 def asked_for(cells: Sequence[Result]) -> str:
-    """The attack that a gate asks for on a choice: the strongest that can be mounted and leaves nothing to others."""
-    named = ""
+    """The attack that a gate asks for on a choice: the strongest that did not say that it cannot be mounted."""
     for rank in cells[0].strongest or ():
         tried = [cell for cell in cells if cell.attacker in rank]
-        if tried and all(cell.outcome == Outcome.NOT_APPLICABLE.code for cell in tried):
-            continue
-        named = " or ".join(rank)
-        if not tried or not _leaves(tried):
-            break
-    return named
+        if not tried or any(cell.outcome != Outcome.NOT_APPLICABLE.code for cell in tried):
+            return " or ".join(rank)
+    return ""
