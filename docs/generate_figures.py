@@ -108,6 +108,18 @@ def profiling_batches() -> Figure:
     return Figure("The profiling study, small MLP on Adult: accuracy over batch size", panels)
 
 
+def profiling_nets() -> Figure:
+    panels = []
+    for factor, across in (("hidden width", "neurons of a hidden layer"), ("hidden layers", "hidden layers")):
+        run = [cell for cell in stored("profiling/29") if factor in cell.place and cell.metric == "accuracy"]
+        cells = [cell for cell in run if "exact" not in cell.place["attack"]]
+        exact = [cell for cell in run if "exact" in cell.place["attack"]]
+        series = both(cells, by(factor), lambda _: "the study's attack") + both(exact, by(factor), lambda _: "exact")
+        places = list(dict.fromkeys(cell.place[factor] for cell in run))
+        panels.append(Panel(f"Table 29, batches of 8, {factor}", across, "accuracy", places, series, 1, 0.2))
+    return Figure("The profiling study, 72 nets on Adult: accuracy over their size", panels)
+
+
 def _is_adults_mlp(cell: Comparison) -> bool:
     """Parts of these tables are of other data and models; what all cells have in common is not in their place."""
     return cell.place.get("data", "Adult") == "Adult" and "MLP" in cell.place.get("model", "MLP")
@@ -199,6 +211,7 @@ _DESIGNS = {"CT": "central", "LT": "local", "TabVFL-LE": "local encoders"}
 MAKERS: dict[str, Callable[[], Figure]] = {
     "tableak_batches": tableak_batches,
     "profiling_batches": profiling_batches,
+    "profiling_nets": profiling_nets,
     "cafe_methods": cafe_methods,
     "cafe_training": cafe_training,
     "property_classes": property_classes,
