@@ -7,6 +7,7 @@ not kept, say so in their titles.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -96,6 +97,20 @@ def tableak_batches() -> Figure:
     return Figure("TabLeak, Adult, Table 1: accuracy over batch size by attack", panels)
 
 
+def tableak_networks() -> Figure:
+    run = both(stored("tableak/figure-8"), lambda cell: _layers(cell.place["model"]), by("attack"))
+    places = list(dict.fromkeys(place for each in run for place in each.points))
+    title = f"Figure 8, batches of 32: {share('tableak/figure-8')}"
+    panel = Panel(title, "hidden layers x neurons of each", "share of cells right", places, run, 1, 0.1, 0.4)
+    return Figure("TabLeak, Adult, Figure 8: accuracy over the size of the network", [panel])
+
+
+def _layers(model: str) -> str:
+    """How a net of a plan is called on an axis, such as 2x100."""
+    said = dict(re.findall(r"(width|depth) (\d+)", model))
+    return f"{said['depth']}x{said['width']}"
+
+
 def profiling_batches() -> Figure:
     sizes = ("1", "2", "4", "8", "16", "32", "64", "128", "256")
     panels = []
@@ -164,6 +179,19 @@ def property_classes() -> Figure:
     return Figure("The property-inference thesis: accuracy over the number of ranges", panels)
 
 
+def property_epochs() -> Figure:
+    wanted = {"NLL (no ordinal)": "NLL"}
+    panels = []
+    for number, up, top, step in (("4.27a", "targets right, %", 100, 20), ("4.27b", "squared error", 1, 0.2)):
+        run = both(
+            stored(f"property/{number}"), by("epochs"), lambda cell: wanted.get(cell.place["loss"], cell.place["loss"])
+        )
+        places = sorted({place for each in run for place in each.points}, key=int)
+        title = f"Figure {number}: {share(f'property/{number}')}"
+        panels.append(Panel(title, "epochs", up, places, run, top, step))
+    return Figure("The property-inference thesis: four ranges over epochs of training", panels)
+
+
 def tabvfl_designs() -> Figure:
     table = earlier("tabvfl_designs")
     points: dict[str, dict[str, Point]] = {}
@@ -210,11 +238,13 @@ _DESIGNS = {"CT": "central", "LT": "local", "TabVFL-LE": "local encoders"}
 
 MAKERS: dict[str, Callable[[], Figure]] = {
     "tableak_batches": tableak_batches,
+    "tableak_networks": tableak_networks,
     "profiling_batches": profiling_batches,
     "profiling_nets": profiling_nets,
     "cafe_methods": cafe_methods,
     "cafe_training": cafe_training,
     "property_classes": property_classes,
+    "property_epochs": property_epochs,
     "tabvfl_designs": tabvfl_designs,
     "rounds": rounds,
 }
