@@ -116,9 +116,7 @@ def profiling_batches() -> Figure:
     panels = []
     for number, when in (("2", "after training"), ("10", "before training")):
         run = [cell for cell in stored(f"profiling/{number}") if _is_adults_mlp(cell)]
-        cells = [cell for cell in run if "exact" not in cell.place["attack"]]
-        exact = [cell for cell in run if "exact" in cell.place["attack"]]
-        series = both(cells, by("batch"), lambda _: "the study's attack") + both(exact, by("batch"), lambda _: "exact")
+        series = both(run, by("batch"), _attacker)
         panels.append(Panel(f"Table {number}, {when}", "rows in a batch", "accuracy", sizes, series, 1, 0.2))
     return Figure("The profiling study, small MLP on Adult: accuracy over batch size", panels)
 
@@ -127,12 +125,14 @@ def profiling_nets() -> Figure:
     panels = []
     for factor, across in (("hidden width", "neurons of a hidden layer"), ("hidden layers", "hidden layers")):
         run = [cell for cell in stored("profiling/29") if factor in cell.place and cell.metric == "accuracy"]
-        cells = [cell for cell in run if "exact" not in cell.place["attack"]]
-        exact = [cell for cell in run if "exact" in cell.place["attack"]]
-        series = both(cells, by(factor), lambda _: "the study's attack") + both(exact, by(factor), lambda _: "exact")
+        series = both(run, by(factor), _attacker)
         places = list(dict.fromkeys(cell.place[factor] for cell in run))
         panels.append(Panel(f"Table 29, batches of 8, {factor}", across, "accuracy", places, series, 1, 0.2))
     return Figure("The profiling study, 72 nets on Adult: accuracy over their size", panels)
+
+
+def _attacker(cell: Comparison) -> str:
+    return "exact" if "exact" in cell.place["attack"] else "the study's attack"
 
 
 def _is_adults_mlp(cell: Comparison) -> bool:
